@@ -1,0 +1,5 @@
+"""``python -m blocklib``: the command line."""
+
+from blocklib.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,29 @@
+"""Bilingual text: every label that a reader sees exists in both languages from the start."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+LANGS = ("zh", "en")
+
+
+class Text(NamedTuple):
+    """A string in Chinese and in English; ``text["zh"]`` and ``text["en"]`` read it."""
+
+    zh: str
+    en: str
+
+    def __getitem__(self, key):  # type: ignore[override]
+        if key in LANGS:
+            return getattr(self, key)
+        return super().__getitem__(key)
+
+    @classmethod
+    def same(cls, value: str) -> Text:
+        """The same characters in both languages (names, symbols)."""
+        return cls(value, value)
+
+
+def resolve(value: object, lang: str) -> str:
+    """``value`` as a string in ``lang``: a :class:`Text` by language, anything else by ``str``."""
+    return value[lang] if isinstance(value, Text) else str(value)
