@@ -1,0 +1,44 @@
+# The verbs of the project. Each does its own set-up; set-up that is done costs milliseconds.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-browser serve test test-all build check fix lock bench clean
+
+bin := .venv/bin
+run = PATH="$$PATH:$(CURDIR)/$(bin)" NO_MKDOCS_2_WARNING=1
+port ?= 8000
+
+help:  ## list the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:
+	@scripts/setup.sh
+setup-browser:
+	@scripts/setup.sh browser
+
+serve: setup  ## the site at http://127.0.0.1:8000/ with live reload (port=8001 for another port)
+	@$(run) $(bin)/mkdocs serve --dev-addr 127.0.0.1:$(port)
+
+test: setup-browser  ## every test, real browser included
+	@$(run) $(bin)/ruff check .
+	@$(run) $(bin)/python -m pytest
+
+test-all: setup-browser  ## the same with the full browser matrix
+	@$(run) FULL_MATRIX=1 $(bin)/python -m pytest
+
+build: setup  ## write the static site to site/
+	@$(run) $(bin)/mkdocs build --quiet
+
+check: setup  ## numbers, claims, twins, terms and sources of all pages (about a second)
+	@$(run) $(bin)/python -m blocklib check
+
+fix: setup  ## what a machine may mend: formatting of Python code
+	@$(bin)/ruff check --fix --quiet . ; $(bin)/ruff format --quiet blocklib snippets scripts tests
+
+lock: setup  ## recompute the facts that need torch, the lab or seconds
+	@$(run) $(bin)/python -m blocklib facts --lock
+
+bench: setup  ## cold and warm build and the preview, as ratios to importing torch and plotly
+	@$(run) $(bin)/python scripts/bench.py
+
+clean:  ## remove what the verbs made, but not the set-up
+	rm -rf site .cache
