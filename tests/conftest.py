@@ -1,0 +1,35 @@
+"""Shared by all tests: the repository's root, and the site built once a session for the tests that look at it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PALETTES = ("default", "slate")
+
+
+def mkdocs_build(target: Path, root: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
+    """``mkdocs build`` of ``root`` into ``target`` as a process of its own; output captured, exit code not checked."""
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(target)],
+        cwd=root, env={**os.environ, "NO_MKDOCS_2_WARNING": "1", **env}, capture_output=True, text=True, timeout=280,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def built_site(tmp_path_factory) -> Path:
+    """The built site, made cold once per session."""
+    base = tmp_path_factory.mktemp("built")
+    done = mkdocs_build(base / "site", BLOCKLIB_CACHE=str(base / "cache"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return base / "site"
