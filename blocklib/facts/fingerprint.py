@@ -1,0 +1,222 @@
+"""What a piece of code depends on, as one hash: the key of the lock file and of every build cache.
+
+The hash covers the transitive first-party imports (read from the syntax tree, nothing is imported) and the
+data files (``*.toml``, ``*.json``) that stand in the packages of those modules. Reads are memoised by path,
+modification time and size, so a second call in one process only looks at the files' dates.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from blocklib.problems import BlocklibError
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA_SUFFIXES = (".toml", ".json")
+DERIVED = {"lock.json"}  # written from the hash, so never part of it
+# The decorator and the parameter types mark a function and cannot change what it returns; following them
+# would tie every fact to the machinery that reads pages.
+MARKERS = {"blocklib.facts.registry": {"fact", "Model", "Chip"}}
+PINNED = ("torch", "numpy", "matplotlib", "plotly", "Markdown", "pymdown-extensions")
+
+_MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+class Import:
+    """One import statement: the module, the names taken from it, and whether it is a lazy attribute."""
+
+    __slots__ = ("lazy", "level", "module", "names")
+
+    def __init__(self, module: str, names: tuple[str, ...] = (), level: int = 0, lazy: bool = False):
+        self.module, self.names, self.level, self.lazy = module, names, level, lazy
+
+
+class _Finder(ast.NodeVisitor):
+    """Collect the imports of a module, skipping those only a type checker sees."""
+
+    def __init__(self) -> None:
+        self.found: list[Import] = []
+        self.lazy = False
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.found += [Import(alias.name, lazy=self.lazy) for alias in node.names]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        names = tuple(alias.name for alias in node.names)
+        self.found.append(Import(node.module or "", names, node.level, self.lazy))
+
+    def visit_If(self, node: ast.If) -> None:
+        test = node.test
+        if getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING":
+            for child in node.orelse:
+                self.visit(child)
+        else:
+            self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        # A module's __getattr__ imports on demand: what it loads counts only where the name is asked for.
+        before, self.lazy = self.lazy, self.lazy or node.name == "__getattr__"
+        self.generic_visit(node)
+        self.lazy = before
+
+
+def imports_of(source: str, filename: str = "<source>") -> list[Import]:
+    """The import statements of ``source``. Raises :class:`BlocklibError` where it is not Python."""
+    try:
+        tree = ast.parse(source, filename)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 1
+        raise BlocklibError(f"not valid Python: {getattr(error, 'msg', error)}", where=f"{filename}:{line}") from None
+    finder = _Finder()
+    finder.visit(tree)
+    return finder.found
+
+
+_memo: dict[str, tuple[tuple[int, int], str, list[Import]]] = {}
+
+
+def _read(path: Path) -> tuple[str, list[Import]]:
+    """Digest of the file, and its imports where it is a module; memoised by modification time and size."""
+    stat = os.stat(path)
+    stamp = (stat.st_mtime_ns, stat.st_size)
+    known = _memo.get(str(path))
+    if known and known[0] == stamp:
+        return known[1], known[2]
+    data = path.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    found = imports_of(data.decode("utf-8"), str(path)) if path.suffix == ".py" else []
+    _memo[str(path)] = (stamp, digest, found)
+    return digest, found
+
+
+def module_path(name: str, root: Path = ROOT) -> Path | None:
+    """File of a first-party module (``a.b`` → ``a/b.py`` or ``a/b/__init__.py`` under ``root``), else None."""
+    base = os.path.join(root, *name.split("."))
+    for candidate in (base + ".py", os.path.join(base, "__init__.py")):
+        if os.path.isfile(candidate):
+            return Path(candidate)
+    return None
+
+
+def _absolute(item: Import, package: str) -> str:
+    if not item.level:
+        return item.module
+    parts = package.split(".")
+    base = parts[: len(parts) - item.level + 1]
+    return ".".join([*base, item.module] if item.module else base)
+
+
+class _Walk:
+    """The transitive closure of first-party modules, dotted name → file."""
+
+    def __init__(self, root: Path):
+        self.root, self.modules = root, {}
+        self.lazy_done: set[tuple[str, str]] = set()
+
+    def add(self, name: str) -> bool:
+        """Add a module and its parent packages; False where it is not first-party."""
+        if name in self.modules:
+            return True
+        path = module_path(name, self.root)
+        if path is None:
+            return False
+        self.modules[name] = path
+        if "." in name:
+            self.add(name.rpartition(".")[0])
+        self.follow([i for i in _read(path)[1] if not i.lazy], self.package(name))
+        return True
+
+    def package(self, name: str) -> str:
+        path = self.modules[name]
+        return name if path.name == "__init__.py" else name.rpartition(".")[0]
+
+    def follow(self, items: Iterable[Import], package: str) -> None:
+        for item in items:
+            module = _absolute(item, package)
+            if not item.names:
+                # `import a.b` where b is an attribute of a: the nearest real module counts.
+                while module and not self.add(module):
+                    module = module.rpartition(".")[0]
+                continue
+            if module in MARKERS and set(item.names) <= MARKERS[module]:
+                continue
+            if not module or not self.add(module):
+                continue
+            for name in item.names:
+                if not self.add(f"{module}.{name}"):
+                    self.lazy_attribute(module, name)
+
+    def lazy_attribute(self, module: str, name: str) -> None:
+        if (module, name) in self.lazy_done:
+            return
+        self.lazy_done.add((module, name))
+        lazy = [i for i in _read(self.modules[module])[1] if i.lazy and (name in i.names or name == "*")]
+        self.follow(lazy, self.package(module))
+
+
+def _data_files(package_dir: str) -> Iterable[Path]:
+    """Data files of one package, with those of its folders that are not packages themselves."""
+    with os.scandir(package_dir) as entries:
+        for entry in sorted(entries, key=lambda e: e.name):
+            if entry.is_dir():
+                if entry.name != "__pycache__" and not os.path.exists(os.path.join(entry.path, "__init__.py")):
+                    yield from _data_files(entry.path)
+            elif entry.name.endswith(DATA_SUFFIXES) and entry.name not in DERIVED:
+                yield Path(entry.path)
+
+
+def _files(walk: _Walk) -> list[Path]:
+    packages = {str(path.parent) for path in walk.modules.values()}
+    data = {path for package in packages for path in _data_files(package)}
+    return sorted(set(walk.modules.values()) | data)
+
+
+def _digest(files: Iterable[Path], root: Path, head: str = "") -> str:
+    total = hashlib.sha256(head.encode())
+    for path in files:
+        total.update(f"\n{path.relative_to(root).as_posix()} {_read(path)[0]}".encode())
+    return total.hexdigest()
+
+
+def closure(target: str, root: Path = ROOT) -> list[Path]:
+    """Every file that a module (dotted name) or a source text depends on, sorted; modules and data files.
+
+    The module's own file is included. Raises :class:`BlocklibError` for a module that does not exist.
+    """
+    root, walk = Path(root), _Walk(Path(root))
+    if _MODULE_NAME.fullmatch(target):
+        if not walk.add(target):
+            raise BlocklibError(f"no module {target!r}", where=str(root))
+    else:
+        walk.follow(imports_of(target), "")
+    return _files(walk)
+
+
+def closure_hash(target: str, root: Path = ROOT) -> str:
+    """SHA-256 (hex) of a module name's or a source text's closure.
+
+    A source text counts itself too. A text that is a bare dotted name is taken as a module name.
+    """
+    head = "" if _MODULE_NAME.fullmatch(target) else target
+    return _digest(closure(target, root), Path(root), head)
+
+
+@cache
+def _version(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def versions(names: Iterable[str] = PINNED) -> dict[str, str]:
+    """Installed versions of the packages that can change a result, without importing them; "absent" if missing."""
+    return {name: _version(name) for name in names}
