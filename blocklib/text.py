@@ -16,7 +16,7 @@ class Text(NamedTuple):
     def __getitem__(self, key):  # type: ignore[override]
         if key in LANGS:
             return getattr(self, key)
-        return super().__getitem__(key)
+        return tuple.__getitem__(self, key)  # NamedTuple has no zero-argument super()
 
     @classmethod
     def same(cls, value: str) -> Text:

@@ -1,0 +1,187 @@
+"""The closure of the claims, both ways: pages ↔ docs/claims.toml ↔ tests, sources and experiments.
+
+Static: pages are read as text, tests by ``ast``. The tests themselves are run by pytest, the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from blocklib.claims import evidence, sources
+from blocklib.claims.outline import LANG_SUFFIX, Mark, block_body, outline
+from blocklib.claims.registry import IDENT, Claim, Registry, load, nearest
+from blocklib.problems import Problem
+
+RESULTS = "blocklib/lab/results"
+
+
+@dataclass(frozen=True)
+class Use:
+    """A claim block at ``path:line`` on ``page`` (``primer/shape``) in ``lang``; ``body`` is its Markdown."""
+
+    claim: str
+    page: str
+    lang: str
+    path: str
+    line: int
+    body: str
+
+
+def uses(root: Path) -> list[Use]:
+    """Every claim block of docs/, in the order of paths and lines."""
+    return [
+        Use(mark.ident, page, lang, path, mark.line, block_body(text, mark))
+        for path, page, lang, text, marks in pages(root)
+        for mark in marks
+        if mark.kind == "claim"
+    ]
+
+
+def pages(root: Path) -> Iterator[tuple[str, str, str, str, list[Mark]]]:
+    """(path, page, language, Markdown, outline) of each page source under docs/."""
+    docs = root / "docs"
+    for file in sorted(docs.rglob("*.md")):
+        found = LANG_SUFFIX.search(file.name)
+        if found:
+            relative = file.relative_to(docs).as_posix()
+            text = file.read_text(encoding="utf-8", errors="replace")
+            yield f"docs/{relative}", LANG_SUFFIX.sub("", relative), found[1], text, outline(text)
+
+
+def check(root: Path) -> list[Problem]:
+    """All faults of the claims at once, sorted; empty when pages, entries and evidence agree."""
+    registry = load(root)
+    found = evidence.collect(root, set(registry.tests))
+    library = sources.load(root)
+    problems = [*registry.problems, *found.problems]
+    problems += _check_pages(root, registry)
+    problems += _check_tests(registry, found)
+    for claim in registry.claims.values():
+        problems += _check_references(root, claim, registry, library)
+    return sorted(set(problems))
+
+
+def _check_pages(root: Path, registry: Registry) -> Iterator[Problem]:
+    used: dict[str, list[Use]] = {}
+    for use in uses(root):
+        if not use.claim:
+            yield Problem(use.path, use.line, "a claim block without an id; write /// claim | its-id")
+            continue
+        if use.claim not in registry.claims:
+            hint = (
+                nearest(use.claim, registry.claims)
+                if IDENT.match(use.claim)
+                else "; an id is lower-case ASCII"
+            )
+            yield Problem(
+                use.path, use.line, f"claim {use.claim!r} has no entry in {registry.file.path}{hint}"
+            )
+        if not use.body:
+            yield Problem(
+                use.path, use.line, f"claim {use.claim!r} says nothing: its block is empty or not closed"
+            )
+        used.setdefault(use.claim, []).append(use)
+    for ident, found in used.items():
+        first: dict[str, Use] = {}
+        for use in found:
+            if use.path in first:
+                yield Problem(
+                    use.path,
+                    use.line,
+                    f"claim {ident!r} stands twice on this page; first in line {first[use.path].line}",
+                )
+            first.setdefault(use.path, use)
+        here = {(use.page, use.lang) for use in found}
+        for use in first.values():
+            other = "en" if use.lang == "zh" else "zh"
+            if (use.page, other) not in here:
+                yield Problem(
+                    use.path,
+                    use.line,
+                    f"claim {ident!r} stands here only; docs/{use.page}.{other}.md lacks it",
+                )
+    for claim in registry.claims.values():
+        if claim.id not in used:
+            yield Problem(registry.file.path, claim.line, f"claim {claim.id!r} stands on no page")
+
+
+def _check_tests(registry: Registry, found: evidence.Evidence) -> Iterator[Problem]:
+    path = registry.file.path
+    marked: dict[str, list[evidence.Marker]] = {}
+    for test in found.tests.values():
+        for marker in test.markers:
+            claim = registry.claims.get(marker.claim)
+            if claim is None:
+                yield Problem(
+                    marker.path,
+                    marker.line,
+                    f"marker names claim {marker.claim!r}, "
+                    f"which {path} does not have{nearest(marker.claim, registry.claims)}",
+                )
+            elif test.name not in claim.tests:
+                yield Problem(
+                    marker.path,
+                    marker.line,
+                    f"marked as evidence of claim {claim.id!r}, "
+                    f"whose tests in {path} (line {claim.line}) do not list {test.name}",
+                )
+            elif test.idle:
+                yield Problem(test.path, test.line, f"evidence of claim {claim.id!r}, but marked {test.idle}")
+            else:
+                marked.setdefault(claim.id, []).append(marker)
+    for claim in registry.claims.values():
+        line = registry.file.line(claim.id, "tests")
+        for name in claim.tests:
+            test = found.tests.get(name)
+            if test is None:
+                near = nearest(name, found.tests)
+                yield Problem(path, line, f"claim {claim.id!r}: test {name} does not exist{near}")
+            elif claim.id not in {marker.claim for marker in test.markers}:
+                yield Problem(
+                    path,
+                    line,
+                    f"claim {claim.id!r}: {name} (line {test.line} there) "
+                    f"does not carry @pytest.mark.claim({claim.id!r})",
+                )
+        markers = marked.get(claim.id, [])
+        if (
+            claim.grade in ("proved", "computed")
+            and claim.tests
+            and all(marker.control for marker in markers)
+        ):
+            yield Problem(
+                path,
+                line,
+                f"claim {claim.id!r}: graded {claim.grade} without a test that holds; "
+                "mark one with @pytest.mark.claim and no control=",
+            )
+        if claim.grade == "proved" and claim.tests and not any(marker.control for marker in markers):
+            yield Problem(
+                path,
+                line,
+                f"claim {claim.id!r}: graded proved without a negative control; mark one with control=True",
+            )
+
+
+def _check_references(
+    root: Path, claim: Claim, registry: Registry, library: sources.Library
+) -> Iterator[Problem]:
+    path = registry.file.path
+    for citation in claim.sources:
+        if citation.key not in library.entries:
+            yield Problem(
+                path,
+                registry.file.line(claim.id, "sources"),
+                f"claim {claim.id!r}: no entry {citation.key!r} in "
+                f"{sources.SOURCES_FILE}{nearest(citation.key, library.entries)}",
+            )
+    for name in claim.experiments:
+        results = root / RESULTS
+        if not (results / name).is_dir() and not any(results.glob(f"{name}*.json")):
+            yield Problem(
+                path,
+                registry.file.line(claim.id, "experiments"),
+                f"claim {claim.id!r}: experiment {name!r} has no results under {RESULTS}",
+            )
