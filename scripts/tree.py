@@ -49,7 +49,9 @@ def tree(root: Path = ROOT) -> str:
 
 def unlisted(root: Path = ROOT) -> set[str]:
     """Top-level entries that git tracks and that neither the tree nor the list of ordinary files names."""
-    tracked = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")
+    tracked = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
     tops = {line.split("/")[0] for line in tracked if line}
     return tops - {name.rstrip("/") for name in TOP} - ORDINARY
 

@@ -19,7 +19,12 @@ ARGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--
 def chromium_path() -> str:
     """The Chromium that set-up found, or the one on the PATH."""
     note = ROOT / ".venv" / ".chromium"
-    for candidate in (os.environ.get("CHROME"), note.read_text() if note.is_file() else None, "chromium", "google-chrome"):
+    for candidate in (
+        os.environ.get("CHROME"),
+        note.read_text() if note.is_file() else None,
+        "chromium",
+        "google-chrome",
+    ):
         if candidate and (path := shutil.which(candidate)):
             return path
     pytest.fail("no Chromium found: run `make test`, which sets one up, or name one in CHROME")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from site_pages import FULL, PAGES, WITH_EXHIBITS, exhibits_of
 from test_pages import draw_all
 
@@ -55,7 +54,9 @@ def test_keyboard_alone_reaches_every_control_and_number(visit, address):
         reached = set()
         for _ in range(900):
             page.keyboard.press("Tab")
-            now = page.evaluate("[document.activeElement.dataset.wanted ?? null, document.activeElement === document.body]")
+            now = page.evaluate(
+                "[document.activeElement.dataset.wanted ?? null, document.activeElement === document.body]"
+            )
             if now[1]:
                 break
             if now[0] is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from site_pages import FULL, WITH_EXHIBITS, exhibits_of
 from test_pages import draw_all
 
@@ -92,7 +91,8 @@ def test_a_chart_in_a_hidden_container_is_drawn_at_full_width_when_shown(visit):
         page.locator("details:has(figure) > summary").first.click()
         draw_all(page, [name])
         widths = page.locator(f'figure[data-exhibit="{name}"]').evaluate(
-            "f => [f.querySelector('.main-svg').getBoundingClientRect().width, f.querySelector('.tl-plot').clientWidth]")
+            "f => [f.querySelector('.main-svg').getBoundingClientRect().width, f.querySelector('.tl-plot').clientWidth]"
+        )
         assert abs(widths[0] - widths[1]) <= 2
 
 

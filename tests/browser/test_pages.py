@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from site_pages import PAGES, exhibits_of, matrix
 
 pytestmark = pytest.mark.browser

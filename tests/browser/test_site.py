@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from site_pages import PAGES, WITH_EXHIBITS, exhibits_of
 
 pytestmark = pytest.mark.browser
