@@ -1,1 +1,1 @@
-"""TEMP"""
+"""Exhibits of the primer, one module a page."""
