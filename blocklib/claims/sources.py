@@ -17,7 +17,7 @@ from blocklib.problems import Problem
 SOURCES_FILE = "docs/sources.bib"
 CITED_FILE = "blocklib/facts/cited.toml"
 _ENTRY = re.compile(r"^[ \t]*@(\w+)[ \t]*[{(][ \t]*([^,\s]+)[ \t]*,", re.M)
-_PAGE_LINK = re.compile(r"reference/sources(?:\.md|/)?#(?:source-)?([\w-]+)")
+_PAGE_LINK = re.compile(r"reference/sources(?:\.md|/)#([\w-]+)")
 # What we note for ourselves about an entry (how it was checked) is not given to readers who copy it.
 _PRIVATE = ("annote", "keywords")
 _ORDER = (
@@ -53,7 +53,7 @@ class Source:
 
     @property
     def anchor(self) -> str:
-        return f"source-{self.key}"
+        return self.key  # pages link to reference/sources.md#KEY
 
     def bibtex(self) -> str:
         """The entry as BibTeX that parses on its own, without our working notes."""
