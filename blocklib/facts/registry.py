@@ -1,0 +1,426 @@
+"""Facts: named values that vouch for printed numbers.
+
+    @fact(unit="B", formula="2 · layers · KV heads · head_dim · bytes", tests=("tests/…::test_x",))
+    def kv_bytes_per_token(model: Model, dtype: Literal["fp32", "bf16"]) -> int:
+        '''Key-value cache of one token, in bytes.
+
+        中文：一个 token 的 KV 缓存字节数。
+        '''
+
+The decorator only marks: declarations are found in the sources (:mod:`blocklib.facts.discover`) and a module
+is imported only when one of its facts is evaluated. Names are unique over the library.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NewType
+from urllib.parse import unquote
+
+from blocklib.facts.discover import FactError, FactSpec, Param, Site, describe, find_sites
+from blocklib.facts.fingerprint import ROOT
+from blocklib.problems import BlocklibError
+from blocklib.text import Text
+
+Model = NewType("Model", str)  # the id of a model in the atlas
+Chip = NewType("Chip", str)  # the id of a chip in the atlas
+
+
+def fact(function: Callable | None = None, *, unit: str | None = None, grade: str = "computed",
+         origin: str | None = None, formula: str | None = None, tests: Iterable[str] = (),
+         slow: bool = False) -> Callable:  # fmt: skip
+    """Mark a function as a fact; the function itself is unchanged.
+
+    ``unit`` is a base unit ("B", "FLOP", "s", "token" …) or None; ``grade`` one of the five; ``origin`` defaults
+    to the function's dotted name; ``formula`` is what the reader sees; ``tests`` are pytest node ids;
+    ``slow`` facts (torch, the lab, seconds) are read from the lock file. All arguments are literals.
+    """
+    return function if function is not None else (lambda marked: marked)
+
+
+@dataclass(frozen=True)
+class GivenValue:
+    """A number or name that the author chose: as printed, its value where it is a number, its base unit."""
+
+    text: str
+    number: Fraction | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One fact with its parameters and its value. ``expr`` is canonical: typed values in the order declared."""
+
+    expr: str
+    value: Any
+    spec: FactSpec
+    params: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def unit(self) -> str | None:
+        return self.spec.unit
+
+    @property
+    def grade(self) -> str:
+        return self.spec.grade
+
+    @property
+    def origin(self) -> str:
+        return self.spec.origin
+
+    @property
+    def formula(self) -> str | None:
+        return self.spec.formula
+
+    @property
+    def about(self) -> Text:
+        return self.spec.about
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return self.spec.tests
+
+    @property
+    def key(self) -> str:
+        """ASCII, readable, the same in both languages; the row's anchor is ``n-`` + key."""
+        return slug(self.expr)
+
+
+def slug(expr: str) -> str:
+    """``norm_ops?kind=rmsnorm&d_model=4096`` → ``norm_ops-kind-rmsnorm-d_model-4096``."""
+    key = re.sub(r"[?&=]", "-", expr)
+    if re.fullmatch(r"[A-Za-z0-9_.-]+", key):
+        return key
+    from hashlib import sha256  # two values that differ in other characters must not meet
+
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", key).strip("-") + "-" + sha256(expr.encode()).hexdigest()[:6]
+
+
+def nearest(name: str, options: Iterable[str], brackets: str = "{}") -> str:
+    """The remedy for an unknown name: the closest one that exists."""
+    folded = {option.casefold(): option for option in options}
+    found = difflib.get_close_matches(name.casefold(), folded, 1, 0.0)
+    return f"did you mean {brackets.format(folded[found[0]])}?" if found else "there is none"
+
+
+def parse_expr(expr: str) -> tuple[str, dict[str, str | None]]:
+    """Name and parameters of ``NAME?param=value&param``; None marks a parameter filled by the section's given."""
+    name, mark, query = expr.removeprefix("fact:").partition("?")
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        raise FactError(f"{expr!r} is no fact expression", remedy="NAME?param=value&param")
+    params: dict[str, str | None] = {}
+    for part in query.split("&") if mark else ():
+        key, equals, value = part.partition("=")
+        if not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII) or (equals and not value):
+            raise FactError(f"cannot read {part!r} in {expr!r}", remedy="NAME?param=value&param")
+        if key in params:
+            raise FactError(f"{key!r} stands twice in {expr!r}")
+        params[key] = unquote(value) if equals else None
+    return name, params
+
+
+def number_text(value: Fraction) -> str:
+    """An exact number as text: an integer, a terminating decimal, else ``p/q``."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
+        return f"{value.numerator}/{value.denominator}"
+    digits = 1
+    while (value * 10**digits).denominator != 1:
+        digits += 1
+    whole = abs(value * 10**digits).numerator
+    text = str(whole).rjust(digits + 1, "0")
+    return ("-" if value < 0 else "") + text[:-digits] + "." + text[-digits:]
+
+
+class Registry:
+    """The facts of one package under ``root``, with those of its ``facts/cited.toml``.
+
+    Declarations, values and imports are kept for the life of the object; :func:`reset` starts over.
+    ``live=True`` evaluates slow facts instead of reading the lock file.
+    """
+
+    def __init__(self, root: Path | str = ROOT, package: str = "blocklib", live: bool = False):
+        self.root, self.package, self.live = Path(root), package, live
+        self._sites: dict[str, Site] | None = None
+        self._cited: dict | None = None
+        self._specs: dict[str, FactSpec] = {}
+        self._memo: dict[str, Evaluated | BlocklibError] = {}
+
+    @property
+    def folder(self) -> Path:
+        """Where ``cited.toml`` and ``lock.json`` stand."""
+        return self.root / self.package / "facts"
+
+    @property
+    def sites(self) -> dict[str, Site]:
+        """Functions marked as facts, by name."""
+        if self._sites is None:
+            self._sites = find_sites(self.root, self.package)
+        return self._sites
+
+    @property
+    def cited(self) -> dict:
+        """Figures from the literature, by name (:class:`blocklib.facts.cited.Cited`)."""
+        if self._cited is None:
+            from blocklib.facts.cited import load
+
+            self._cited = load(self.folder / "cited.toml", self.root)
+            if both := sorted(self._cited.keys() & self.sites.keys()):
+                place = self._cited[both[0]].spec
+                raise FactError(f"two facts are named {both[0]!r}", where=f"{place.path}:{place.line}",
+                                remedy=f"see {self.sites[both[0]]}")  # fmt: skip
+        return self._cited
+
+    def names(self) -> list[str]:
+        return sorted([*self.sites, *self.cited])
+
+    def lookup(self, name: str) -> FactSpec:
+        """The declaration of a fact. Raises :class:`FactError` naming the nearest where there is none."""
+        if name not in self._specs:
+            if name in self.cited:
+                self._specs[name] = self.cited[name].spec
+            elif name in self.sites:
+                self._specs[name] = describe(name, self.sites[name], self.root)
+            else:
+                raise FactError(f"unknown fact {name!r}", remedy=nearest(name, self.names()))
+        return self._specs[name]
+
+    def bind(self, expr: str, givens: Mapping[str, Any] | None) -> tuple[FactSpec, dict[str, Any]]:
+        """Declaration and typed parameters of an expression; ``givens=None`` leaves open what a given fills.
+
+        Raises :class:`FactError`: unknown fact or parameter (naming the nearest), missing parameter, wrong type,
+        a parameter without a value whose given does not stand in the section.
+        """
+        name, raw = parse_expr(expr)
+        spec = self.lookup(name)
+        for key in raw:
+            if spec.param(key) is None:
+                names = [p.name for p in spec.params]
+                raise FactError(f"{name} has no parameter {key!r}", remedy=nearest(key, names))
+        bound: dict[str, Any] = {}
+        for param in spec.params:
+            if param.name not in raw:
+                if param.required:
+                    raise FactError(f"{name} needs the parameter {param}", remedy=f"{param.name}=…, or {param.name} "
+                                    "alone to take the section's given")  # fmt: skip
+                continue
+            value: Any = raw[param.name]
+            if value is None:
+                if givens is None:
+                    continue
+                if param.name not in givens:
+                    raise FactError(
+                        f"{name} takes {param.name!r} from the section, and no [..](given:{param.name}) stands there",
+                        remedy=nearest(param.name, givens) if givens else f"write the given or {param.name}=…",
+                    )
+                value = givens[param.name]
+            bound[param.name] = convert(name, param, value)
+        return spec, bound
+
+    def evaluate(self, expr: str, givens: Mapping[str, Any] | None = None) -> Evaluated:
+        """The value of ``NAME?param=value&param``; bare parameters are taken from ``givens``.
+
+        ``givens`` maps names to :class:`GivenValue`, str, int or Fraction. Raises :class:`FactError` as
+        :meth:`bind` does, and where the function raises or returns what is not a finite number.
+        """
+        spec, bound = self.bind(expr, givens or {})
+        canonical = canonical_expr(spec, bound)
+        if canonical not in self._memo:
+            try:
+                self._memo[canonical] = self._value(canonical, spec, bound)
+            except BlocklibError as error:
+                self._memo[canonical] = error
+        known = self._memo[canonical]
+        if isinstance(known, BlocklibError):
+            raise known
+        return known
+
+    def _value(self, canonical: str, spec: FactSpec, bound: dict[str, Any]) -> Evaluated:
+        if spec.name in self.cited:
+            value, spec = self.cited[spec.name].at(bound)
+        elif spec.slow and not self.live:
+            from blocklib.facts.lock import locked_value
+
+            value = locked_value(self, spec, canonical)
+        else:
+            value = self._call(canonical, spec, bound)
+        return Evaluated(canonical, value, spec, bound)
+
+    def _call(self, canonical: str, spec: FactSpec, bound: dict[str, Any]) -> Any:
+        where = f"{spec.path}:{spec.line}"
+        try:
+            function = getattr(import_module(spec.module), spec.name)
+            value = function(**{key: _argument(spec, key, given) for key, given in bound.items()})
+        except BlocklibError as error:
+            raise FactError(f"{canonical}: {error}") from error
+        except Exception as error:
+            raise FactError(f"{canonical}: {type(error).__name__}: {error}", where=where) from error
+        if reason := not_a_value(value):
+            raise FactError(f"{canonical}: {reason}", where=where)
+        return value
+
+
+def not_a_value(value: Any) -> str | None:
+    """Why ``value`` cannot vouch for a printed number, else None."""
+    from blocklib.facts.values import Measured, Range
+
+    if isinstance(value, Range | Measured):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
+        return f"the function returned {value!r}, which is no number"
+    finite = value.is_finite() if isinstance(value, Decimal) else abs(value) != float("inf") and value == value
+    return None if finite else f"the function returned {value!r}, which is not finite"
+
+
+def _argument(spec: FactSpec, name: str, value: Any) -> Any:
+    """Exact until the call: a ``float`` parameter becomes a float only here."""
+    return float(value) if spec.param(name).kind == "float" and value is not None else value
+
+
+def canonical_expr(spec: FactSpec, bound: Mapping[str, Any]) -> str:
+    """``NAME?param=value&…`` with typed values in the order declared; a value equal to the default is left out."""
+    shown = []
+    for param in spec.params:
+        if param.name in bound and (param.required or bound[param.name] != param.default):
+            value = bound[param.name]
+            if isinstance(value, Fraction):
+                value = number_text(value)
+            shown.append(f"{param.name}={str(value).lower() if isinstance(value, bool) else value}")
+    return spec.name + ("?" + "&".join(shown) if shown else "")
+
+
+def convert(fact_name: str, param: Param, value: Any) -> Any:
+    """``value`` (text of the expression, or a given) as the parameter's type. Raises :class:`FactError`."""
+    given = value if isinstance(value, GivenValue) else None
+    text = given.text if given else str(value)
+    try:
+        if param.kind in ("model", "chip"):
+            return _atlas_id(param.kind, text)
+        if param.kind == "str":
+            return text
+        if param.kind == "bool":
+            return {"true": True, "false": False}[text.casefold()]
+        if param.kind == "literal":
+            return _choice(param, text, given)
+        number = given.number if given else _number(text)
+        if number is None or (param.kind == "int" and number.denominator != 1):
+            raise ValueError(text)
+        return number.numerator if param.kind == "int" else number
+    except (ValueError, KeyError):
+        raise FactError(f"{fact_name}: {text!r} does not fit the parameter {param}") from None
+    except BlocklibError as error:
+        raise FactError(f"{fact_name}: parameter {param}: {error}") from None
+
+
+def _number(text: str) -> Fraction:
+    """A number of an expression: ``4096``, ``4,096``, ``0.5``, ``1e-5``, ``1/8``, ``-3``; exact."""
+    plain = re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text)
+    if not re.fullmatch(r"[+-]?(\d+/[1-9]\d*|\d+(\.\d+)?([eE][+-]?\d{1,3})?)", plain, re.ASCII):
+        raise ValueError(text)
+    return Fraction(plain)
+
+
+def _choice(param: Param, text: str, given: GivenValue | None) -> Any:
+    for choice in param.choices:
+        if isinstance(choice, str) and choice.casefold() == text.casefold():
+            return choice
+    number = given.number if given else None
+    if number is None:
+        try:
+            number = _number(text)
+        except ValueError:
+            number = None
+    for choice in param.choices:
+        plain = _number(choice) if isinstance(choice, str) and re.fullmatch(r"\d+", choice, re.ASCII) else choice
+        if number is not None and plain == number and not isinstance(plain, bool):
+            return choice
+    raise ValueError(text)
+
+
+def _atlas_id(kind: str, name: str) -> str:
+    from blocklib import atlas
+
+    find = getattr(atlas, "find" if kind == "model" else "find_chip", None)
+    if find is None:
+        raise FactError(f"the atlas cannot look up a {kind}")
+    return find(name)
+
+
+def json_value(value: Any) -> Any:
+    """A fact's value for JSON, exact: int; float where its repr is the exact decimal; else a string.
+
+    A range is ``[low, high]``; a measured value ``{"value": …, "noise": …}``.
+    """
+    from blocklib.facts.values import Measured, Range
+
+    if isinstance(value, Range):
+        return [json_value(value.low), json_value(value.high)]
+    if isinstance(value, Measured):
+        return {"value": json_value(value.value), "noise": json_value(value.noise)}
+    if isinstance(value, int | float):
+        return value
+    exact = Fraction(value)
+    if exact.denominator == 1:
+        return exact.numerator
+    text = number_text(exact)
+    return float(text) if "/" not in text and Fraction(repr(float(text))) == exact else text
+
+
+_default: Registry | None = None
+
+
+def default() -> Registry:
+    """The registry of blocklib, one a process."""
+    global _default
+    if _default is None:
+        _default = Registry()
+    return _default
+
+
+def reset() -> None:
+    """Forget declarations and values (the live preview calls this when a source of blocklib changed)."""
+    global _default
+    _default = None
+
+
+def lookup(name: str) -> FactSpec:
+    """The declaration of a fact of blocklib; see :meth:`Registry.lookup`."""
+    return default().lookup(name)
+
+
+def evaluate(expr: str, givens: Mapping[str, Any] | None = None) -> Evaluated:
+    """The value of a fact of blocklib; see :meth:`Registry.evaluate`."""
+    return default().evaluate(expr, givens)
+
+
+def fact_main(argv: list[str]) -> int:
+    """``python -m blocklib fact "NAME?param=value"``: one JSON object; a mistake is one line and exit code 2."""
+    if len(argv) != 1 or argv[0] in ("-h", "--help"):
+        print("usage: python -m blocklib fact 'NAME?param=value&param=value'", file=sys.stderr)
+        return 0 if argv and argv[0] in ("-h", "--help") else 2
+    try:
+        found = evaluate(argv[0])
+    except BlocklibError as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    row = {"value": json_value(found.value), "unit": found.unit, "grade": found.grade, "origin": found.origin}
+    print(json.dumps(row, ensure_ascii=False))
+    return 0
