@@ -1,0 +1,106 @@
+"""What a fact may be worth: exact numbers, ranges and measurements. Floats enter by their shortest decimal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from blocklib.problems import BlocklibError
+
+
+class FactError(BlocklibError):
+    """A fact that cannot be named, evaluated or used as it was asked for."""
+
+
+class ReadingError(BlocklibError):
+    """A printed number that cannot be read; the message says which part and what to write instead."""
+
+
+Number = int | float | Fraction | Decimal
+
+
+def exact(value: Number) -> Fraction:
+    """``value`` as a fraction. A float means the shortest decimal that prints it (0.1 is one tenth).
+
+    Raises :class:`FactError` for anything that is not a finite number (``bool`` is not a number).
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
+        raise FactError(f"{value!r} is a {type(value).__name__}, not a number")
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise FactError(f"{value!r} is not a finite number")
+        return Fraction(float.__repr__(value))
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise FactError(f"{value!r} is not a finite number")
+    return Fraction(value)
+
+
+@dataclass(frozen=True)
+class Range:
+    """From ``low`` to ``high``, both included (``7–64 %``)."""
+
+    low: Number
+    high: Number
+
+    def __post_init__(self):
+        if exact(self.low) > exact(self.high):
+            raise FactError(f"a range runs from low to high, not from {self.low} to {self.high}")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measured ``value`` and its ``noise``: the spread of repeated runs, in the unit of the value."""
+
+    value: Number
+    noise: Number
+
+    def __post_init__(self):
+        if exact(self.noise) < 0:
+            raise FactError(f"noise is a spread and cannot be negative: {self.noise}")
+        exact(self.value)
+
+
+FactValue = int | float | Fraction | Decimal | Range | Measured
+
+
+def decimal_text(value: Fraction) -> str | None:
+    """The finite decimal expansion of ``value`` without separators, or None when there is none."""
+    twos, fives, rest = 0, 0, value.denominator
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    if rest != 1:
+        return None
+    places = max(twos, fives)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    body = digits[:-places] + "." + digits[-places:] if places else digits
+    return ("-" if value < 0 else "") + body
+
+
+def json_number(value: Number) -> int | float | str:
+    """``value`` for JSON without loss: an int, a float whose shortest form is that decimal, else a string."""
+    value = exact(value)
+    if value.denominator == 1:
+        return value.numerator
+    text = decimal_text(value)
+    if text is None:
+        return str(value)
+    near = float(value)
+    return near if Fraction(float.__repr__(near)) == value else text
+
+
+def round_half_away(value: Fraction, unit: Fraction) -> Fraction:
+    """``value`` rounded to a multiple of ``unit`` (> 0); a tie moves away from zero."""
+    steps = (2 * abs(value) + unit) // (2 * unit)
+    return steps * unit if value >= 0 else -steps * unit
+
+
+def leading_place(value: Fraction) -> Fraction:
+    """The power of ten of the first significant digit: 0.016 gives 0.01. ``value`` must not be zero."""
+    value = abs(value)
+    power = len(str(value.numerator)) - len(str(value.denominator))
+    place = Fraction(10) ** power
+    return place if place <= value else place / 10
