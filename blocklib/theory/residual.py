@@ -1,0 +1,178 @@
+"""Gradients through a chain of layers, with and without residual connections and norms.
+
+The model is scalar: every branch scales the gradient by ``gain``, every norm by ``norm_factor``. A product over
+layers is then exact; what real layers do differs in direction as well as size, which the pages say.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from blocklib.exact import DomainError, Exact, at_least, fraction, plain, root
+from blocklib.facts.registry import fact
+
+
+@fact(
+    formula="gain^layers",
+    tests=(
+        "tests/theory/test_residual.py::test_chains_match_layer_by_layer_products",
+        "tests/claims_evidence/test_residuals.py::test_bare_chain_shrinks",
+    ),
+)
+def bare_gradient(gain: Fraction, layers: int) -> int | Fraction:
+    """Share of the gradient that reaches the first layer of a chain without residual connections, when every
+    layer scales it by the same gain.
+
+    中文：没有残差的链条里，每层把梯度乘上同一个增益，传到第一层还剩的比例。
+    """
+    return _power(fraction(gain), layers)
+
+
+@fact(
+    formula="(1 + gain)^layers",
+    tests=(
+        "tests/theory/test_residual.py::test_chains_match_layer_by_layer_products",
+        "tests/claims_evidence/test_residuals.py::test_whole_product_grows",
+    ),
+)
+def residual_gradient(gain: Fraction, layers: int) -> int | Fraction:
+    """The whole product for a chain of residual layers: identity path and all branches together.
+
+    中文：残差链条的整个乘积：恒等路径与所有分支合在一起。
+    """
+    return _power(1 + fraction(gain), layers)
+
+
+@fact(
+    formula="(skip + gain)^layers",
+    tests=("tests/theory/test_residual.py::test_a_scaled_skip_is_a_knob",),
+)
+def scaled_skip_gradient(skip: Fraction, gain: Fraction, layers: int) -> int | Fraction:
+    """The whole product when the skip connection carries this factor: zero gives the bare chain, one the
+    residual chain.
+
+    中文：skip 连接带一个系数时的整个乘积：系数为零是裸链条，为一是残差链条。
+    """
+    return _power(fraction(skip) + fraction(gain), layers)
+
+
+@fact(
+    formula="0.5^(1/layers)",
+    tests=("tests/theory/test_residual.py::test_half_gain_leaves_one_half",),
+)
+def bare_half_gain(layers: int) -> Exact:
+    """The gain per layer at which a chain without residual connections keeps exactly half of its gradient;
+    below it most is lost.
+
+    中文：使无残差链条恰好剩下一半梯度的每层增益；低于它，大半就丢了。
+    """
+    at_least("layers", layers, 1)
+    return root(Fraction(1, 2), layers)
+
+
+@fact(
+    formula="(norm_factor · (1 + gain))^layers",
+    tests=(
+        "tests/theory/test_residual.py::test_norm_chains_match_layer_by_layer_products",
+        "tests/claims_evidence/test_pre_post_norm.py::test_post_norm_scales_skip",
+    ),
+)
+def post_norm_gradient(norm_factor: Fraction, gain: Fraction, layers: int) -> int | Fraction:
+    """The whole product for post-norm layers: the norm stands after the sum, so it scales skip and branch alike.
+
+    中文：post-norm 的整个乘积：norm 在求和之后，skip 与分支都被它缩放。
+    """
+    return _power(fraction(norm_factor) * (1 + fraction(gain)), layers)
+
+
+@fact(
+    formula="(1 + norm_factor · gain)^layers",
+    tests=(
+        "tests/theory/test_residual.py::test_norm_chains_match_layer_by_layer_products",
+        "tests/claims_evidence/test_pre_post_norm.py::test_pre_norm_identity_path",
+    ),
+)
+def pre_norm_gradient(norm_factor: Fraction, gain: Fraction, layers: int) -> int | Fraction:
+    """The whole product for pre-norm layers: the norm stands inside the branch and leaves the skip alone.
+
+    中文：pre-norm 的整个乘积：norm 在分支里面，不碰 skip。
+    """
+    return _power(1 + fraction(norm_factor) * fraction(gain), layers)
+
+
+@fact(
+    formula="norm_factor^layers",
+    tests=("tests/theory/test_residual.py::test_identity_shares",),
+)
+def post_norm_identity(norm_factor: Fraction, layers: int) -> int | Fraction:
+    """What is left of the identity path of a post-norm chain: the norm's factor once per layer.
+
+    中文：post-norm 链条里恒等路径剩下的部分：每层乘一次 norm 的因子。
+    """
+    return _power(fraction(norm_factor), layers)
+
+
+@fact(
+    formula="1 / norm_factor - 1",
+    tests=("tests/theory/test_residual.py::test_cancelling_gain_keeps_the_product_at_one",),
+)
+def cancelling_gain(norm_factor: Fraction) -> int | Fraction:
+    """The branch gain at which a post-norm chain neither shrinks nor grows: the branch makes up for the norm.
+
+    中文：使 post-norm 链条既不缩也不涨的分支增益：分支恰好补上 norm 收走的部分。
+    """
+    exact = fraction(norm_factor)
+    if exact <= 0:
+        raise DomainError(f"norm_factor must be above zero, found {norm_factor}")
+    return plain(1 / exact - 1)
+
+
+@fact(
+    formula="√(1/2)",
+    tests=("tests/theory/test_residual.py::test_norm_factor_of_unit_writes",),
+)
+def unit_write_norm_factor() -> Exact:
+    """Factor of one post-norm when stream and branch are uncorrelated and of equal size: the sum has twice the
+    variance, so the norm divides by the root of two.
+
+    中文：流与分支不相关且一样大时，一次 post-norm 的因子：和的方差翻倍，norm 除以根号二。
+    """
+    return root(Fraction(1, 2))
+
+
+@fact(
+    formula="(√(1/2))^(2 · blocks) = 2^-blocks",
+    tests=("tests/theory/test_residual.py::test_norm_factor_of_unit_writes",),
+)
+def post_norm_identity_blocks(blocks: int) -> int | Fraction:
+    """What is left of the identity path of a post-norm stack at initialisation: two norms per block, each
+    dividing by the root of two.
+
+    中文：初始化时 post-norm 整摞块的恒等路径剩下的部分：每块两个 norm，各除以根号二。
+    """
+    at_least("blocks", blocks, 0)
+    return plain(Fraction(1, 2) ** blocks)
+
+
+@fact(
+    formula="1 / sd",
+    tests=(
+        "tests/theory/test_residual.py::test_identity_shares",
+        "tests/claims_evidence/test_pre_post_norm.py::test_layernorm_jacobian",
+    ),
+)
+def layernorm_gain(sd: Fraction) -> int | Fraction:
+    """Factor by which LayerNorm (gain one, epsilon zero) scales a gradient orthogonal to the mean direction and
+    to its own output, for an input of this population standard deviation.
+
+    中文：LayerNorm（增益为一、ε 为零）对与均值方向及自身输出正交的梯度的缩放；输入总体标准差给定。
+    """
+    exact = fraction(sd)
+    if exact <= 0:
+        raise DomainError(f"sd must be above zero, found {sd}")
+    return plain(1 / exact)
+
+
+def _power(base: Fraction, layers: int) -> int | Fraction:
+    at_least("layers", layers, 0)
+    return plain(base**layers)
