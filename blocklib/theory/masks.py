@@ -59,7 +59,7 @@ def causal_cells(positions: int) -> int:
 
 
 @fact(formula="positions²", tests=("tests/theory/test_masks.py::test_cells_match_the_mask",))
-def attention_cells(positions: int) -> int:
+def grid_cells(positions: int) -> int:
     """Cells of the attention grid without a mask: every position with every position.
 
     中文：没有 mask 时 attention 方格的总格数：每个位置对每个位置。
@@ -78,7 +78,7 @@ def causal_share(positions: int) -> int | Fraction:
     中文：因果 mask 放行的格占整个方格的比例；越长越接近一半。
     """
     at_least("positions", positions, 1)
-    return plain(Fraction(causal_cells(positions), attention_cells(positions)))
+    return plain(Fraction(causal_cells(positions), grid_cells(positions)))
 
 
 @fact(
@@ -104,8 +104,8 @@ def generation_reads(tokens: int) -> int:
         "tests/claims_evidence/test_model.py::test_cache_trades_reads_for_recompute",
     ),
 )
-def uncached_token_passes(tokens: int) -> int:
-    """Token passes through the stack while generating this many tokens without a cache: each new token reruns
+def recomputed_positions(tokens: int) -> int:
+    """Token generating this many tokens without a cache: each new token reruns
     the whole prefix. With a cache it is one pass per token.
 
     中文：没有缓存、生成这么多 token 时，token 过整摞块的次数：每个新 token 都把前缀重算一遍。有缓存时每 token 一次。
@@ -124,7 +124,7 @@ def recompute_factor(tokens: int) -> int | Fraction:
     中文：没有缓存时的 token 前向次数是有缓存时的多少倍。
     """
     at_least("tokens", tokens, 1)
-    return plain(Fraction(uncached_token_passes(tokens), tokens))
+    return plain(Fraction(recomputed_positions(tokens), tokens))
 
 
 @fact(
