@@ -116,15 +116,25 @@ def dotted(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
+_trees: dict[Path, tuple[int, ast.Module]] = {}
+
+
+def _tree(path: Path, shown: str) -> ast.Module:
+    stamp = os.stat(path).st_mtime_ns
+    if path not in _trees or _trees[path][0] != stamp:
+        try:
+            _trees[path] = (stamp, ast.parse(path.read_text(encoding="utf-8")))
+        except (SyntaxError, ValueError) as error:
+            raise FactError(f"not valid Python: {error}", where=shown) from None
+    return _trees[path][1]
+
+
 def describe(name: str, site: Site, root: Path) -> FactSpec:
     """The declaration of one fact, read from its module's syntax tree.
 
     Raises :class:`FactError` with the fact's place where the declaration is not complete and literal.
     """
-    try:
-        tree = ast.parse((Path(root) / site.path).read_text(encoding="utf-8"))
-    except (SyntaxError, ValueError) as error:
-        raise FactError(f"not valid Python: {error}", where=site.path) from None
+    tree = _tree(Path(root) / site.path, site.path)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == name and (mark := _decorator(node)) is not None:
             return _spec(node, mark, tree, site, root)
@@ -149,9 +159,9 @@ def _spec(node: ast.FunctionDef, mark: ast.expr, tree: ast.Module, site: Site, r
             if item.arg not in _OPTIONS:
                 raise FactError(f"@fact has no argument {item.arg!r}", where=where, remedy=", ".join(sorted(_OPTIONS)))
             try:
-                options[item.arg] = ast.literal_eval(item.value)
-            except ValueError:
-                raise FactError(f"@fact({item.arg}=…) must be a literal", where=where) from None
+                options[item.arg] = _literal(item.value, tree)
+            except (ValueError, TypeError):
+                raise FactError(f"@fact({item.arg}=…) must be a literal or a constant of the module", where=where) from None
     if isinstance(options.get("tests"), str):
         options["tests"] = (options["tests"],)
     if options.setdefault("grade", "computed") not in GRADES:
@@ -160,6 +170,27 @@ def _spec(node: ast.FunctionDef, mark: ast.expr, tree: ast.Module, site: Site, r
     options["origin"] = options.get("origin") or f"{site.module}.{node.name}"
     params = _params(node, tree, root, where)
     return FactSpec(node.name, site.module, site.path, node.lineno, params, _about(node, where), **options)
+
+
+def _literal(node: ast.expr, tree: ast.Module, depth: int = 0) -> object:
+    """The value of a literal in which names stand for constants of the module; ``+`` joins texts and tuples."""
+    if isinstance(node, ast.Name) and depth < 8:
+        for item in tree.body:
+            targets = item.targets if isinstance(item, ast.Assign) else [getattr(item, "target", None)]
+            if isinstance(item, ast.Assign | ast.AnnAssign) and any(getattr(t, "id", "") == node.id for t in targets):
+                return _literal(item.value, tree, depth + 1)
+        raise ValueError(node.id)
+    if isinstance(node, ast.Tuple | ast.List):
+        items: list = []
+        for item in node.elts:
+            if isinstance(item, ast.Starred):
+                items += _literal(item.value, tree, depth)
+            else:
+                items.append(_literal(item, tree, depth))
+        return tuple(items)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _literal(node.left, tree, depth) + _literal(node.right, tree, depth)
+    return ast.literal_eval(node)
 
 
 def _about(node: ast.FunctionDef, where: str) -> Text:
