@@ -1,0 +1,95 @@
+"""Norms over the last axis, and BatchNorm over tokens as the counter-example."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def _wide(x: Tensor) -> Tensor:
+    """``x`` in float32 at least: sums of squares overflow and lose digits in half precision."""
+    return x if x.dtype in (torch.float32, torch.float64) else x.float()
+
+
+class LayerNorm(nn.Module):
+    """Subtract each vector's mean, divide by its population standard deviation, then gain and bias.
+
+    ``eps`` is added to the variance, inside the root. Input and output ``(…, d)``, same dtype; half precision
+    is computed in float32. Ba et al. 2016.
+
+    Args:
+        d_model: width d.
+        affine: whether to learn a gain (starts at one) and a bias (starts at zero).
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5, affine: bool = True):
+        super().__init__()
+        self.eps = eps
+        self.gain = nn.Parameter(torch.ones(d_model)) if affine else None
+        self.bias = nn.Parameter(torch.zeros(d_model)) if affine else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = _wide(x)
+        centred = wide - wide.mean(-1, keepdim=True)
+        unit = centred * torch.rsqrt(centred.square().mean(-1, keepdim=True) + self.eps)
+        if self.gain is not None:
+            unit = unit * self.gain + self.bias
+        return unit.to(x.dtype)
+
+
+class RMSNorm(nn.Module):
+    """Divide each vector by its root mean square, then gain; no mean is subtracted.
+
+    ``eps`` is added to the mean square, inside the root. Input and output ``(…, d)``, same dtype; half precision
+    is computed in float32. Zhang and Sennrich 2019.
+
+    Args:
+        d_model: width d.
+        affine: whether to learn a gain (starts at one).
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-6, affine: bool = True):
+        super().__init__()
+        self.eps = eps
+        self.gain = nn.Parameter(torch.ones(d_model)) if affine else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = _wide(x)
+        unit = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
+        if self.gain is not None:
+            unit = unit * self.gain
+        return unit.to(x.dtype)
+
+
+class BatchNorm(nn.Module):
+    """Normalise every feature over all tokens of all sequences: what LayerNorm is not.
+
+    In training mode the statistics come from the batch, so one token's output depends on all others; in
+    evaluation mode from running averages. Input and output ``(B, T, d)``. Ioffe and Szegedy 2015.
+
+    Args:
+        d_model: width d.
+        momentum: weight of the newest batch in the running averages.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5, momentum: float = 0.1):
+        super().__init__()
+        self.eps, self.momentum = eps, momentum
+        self.gain = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.register_buffer("running_mean", torch.zeros(d_model))
+        self.register_buffer("running_var", torch.ones(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean, var = self.running_mean, self.running_var
+        if self.training:
+            tokens = x.flatten(0, -2)
+            mean, var = tokens.mean(0), tokens.var(0, correction=0)
+            self._remember(mean.detach(), var.detach(), tokens.shape[0])
+        return (x - mean) * torch.rsqrt(var + self.eps) * self.gain + self.bias
+
+    def _remember(self, mean: Tensor, var: Tensor, count: int) -> None:
+        # The stored variance is the unbiased one, as in torch: the batch is a sample of the data.
+        unbiased = var * count / max(count - 1, 1)
+        self.running_mean.lerp_(mean, self.momentum)
+        self.running_var.lerp_(unbiased, self.momentum)
