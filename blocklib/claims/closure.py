@@ -133,6 +133,7 @@ def _check_tests(registry: Registry, found: evidence.Evidence) -> Iterator[Probl
                 marked.setdefault(claim.id, []).append(marker)
     for claim in registry.claims.values():
         line = registry.file.line(claim.id, "tests")
+        missing = len(claim.tests)
         for name in claim.tests:
             test = found.tests.get(name)
             if test is None:
@@ -145,19 +146,19 @@ def _check_tests(registry: Registry, found: evidence.Evidence) -> Iterator[Probl
                     f"claim {claim.id!r}: {name} (line {test.line} there) "
                     f"does not carry @pytest.mark.claim({claim.id!r})",
                 )
+            else:
+                missing -= 1
+        if missing or not claim.tests:
+            continue  # said already: a test is missing, or all are
         markers = marked.get(claim.id, [])
-        if (
-            claim.grade in ("proved", "computed")
-            and claim.tests
-            and all(marker.control for marker in markers)
-        ):
+        if claim.grade in ("proved", "computed") and all(marker.control for marker in markers):
             yield Problem(
                 path,
                 line,
                 f"claim {claim.id!r}: graded {claim.grade} without a test that holds; "
                 "mark one with @pytest.mark.claim and no control=",
             )
-        if claim.grade == "proved" and claim.tests and not any(marker.control for marker in markers):
+        if claim.grade == "proved" and not any(marker.control for marker in markers):
             yield Problem(
                 path,
                 line,
