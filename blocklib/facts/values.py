@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from blocklib.facts.discover import FactError
 from blocklib.problems import BlocklibError
-
-
-class FactError(BlocklibError):
-    """A fact that cannot be named, evaluated or used as it was asked for."""
 
 
 class ReadingError(BlocklibError):

@@ -1,0 +1,186 @@
+"""Does a printed number say what the fact says? Printed = the exact value rounded to the digits printed.
+
+* Rounding is half away from zero. Printed zeros count; under ``~`` the trailing zeros of the integer part do not, so
+  约 1,680 万 and about 17 million hold for 16,777,216 and 1,680 万 does not. About a fraction is within a twentieth.
+* An integer printed in full, a number in words and a fraction are exact: 3,214 does not vouch for 3,214.2.
+* ``> < >= <=`` are checked as they stand; 三千多, nearly and just over also say how far the value may be.
+* A measured value is never exact, and is printed with no more digits than its noise supports: down to the place of
+  the noise's first digit, or one more where the noise itself is printed (±).
+"""
+
+from __future__ import annotations
+
+import operator
+from fractions import Fraction
+
+from blocklib.facts.format import fixed, format_value
+from blocklib.facts.grammar import Printed
+from blocklib.facts.reading import Reading
+from blocklib.facts.units import NAMES, parse_unit, unit_at
+from blocklib.facts.values import FactValue, Measured, Range, decimal_text, exact, leading_place, round_half_away
+
+__all__ = ["Measured", "Range", "compare"]
+
+_RELATIONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
+
+
+def compare(reading: Reading, value: FactValue, unit: str | None = None) -> str | None:
+    """None when ``reading`` is vouched for by ``value`` in ``unit``, else the reason as one sentence.
+
+    ``unit`` may carry a prefix (``"GiB"``); ``value`` then counts those. Raises
+    :class:`~blocklib.facts.values.ReadingError` for a unit nobody can print and
+    :class:`~blocklib.facts.discover.FactError` for a value that is no number.
+    """
+    base, factor = parse_unit(unit) if unit else (None, Fraction(1))
+    value = _scaled(value, factor)
+    said = f"printed {reading.text}"
+    if reading.unit != base:
+        have = format_value(value, base)
+        if base is None:
+            return f"{said} but the value is {have}: it has no unit, so {_written_unit(reading)} stands outside the link"
+        if reading.unit is None:
+            return f"{said} without a unit but the value is {have} ({base})"
+        return f"{said} in {reading.unit} but the value is {have} ({base})"
+    if isinstance(value, Range) or isinstance(reading.value, Range):
+        return _ranges(reading, value, said)
+    if isinstance(value, Measured):
+        return _measured(reading, value, said)
+    if reading.noise is not None:
+        return f"{said} with a tolerance but the value is {_like(reading, value)}, which carries none"
+    return None if _holds(reading, reading.parts[0], value) else f"{said} but the value is {_like(reading, value)}"
+
+
+def _scaled(value: FactValue, factor: Fraction) -> Fraction | Range | Measured:
+    if isinstance(value, Range):
+        return Range(exact(value.low) * factor, exact(value.high) * factor)
+    if isinstance(value, Measured):
+        return Measured(exact(value.value) * factor, exact(value.noise) * factor)
+    return exact(value) * factor
+
+
+def _holds(reading: Reading, part: Printed, value: Fraction, measured: bool = False) -> bool:
+    if reading.relation in _RELATIONS:
+        if not _RELATIONS[reading.relation](value, part.value):
+            return False
+        if reading.bound is None:
+            return True
+        return value < reading.bound if reading.relation == ">" else value > reading.bound
+    if reading.relation == "~":
+        if part.decimals is None and not part.resolution:
+            return abs(value - part.value) <= part.rough / 2
+        return part.value in (round_half_away(value, part.rough), round_half_away(value, part.resolution))
+    if value == part.value:
+        return True
+    if part.strict and not (measured and part.resolution and part.decimals is not None):
+        return False
+    return bool(part.resolution) and round_half_away(value, part.resolution) == part.value
+
+
+def _ranges(reading: Reading, value, said: str) -> str | None:
+    if not isinstance(value, Range):
+        have = format_value(value, reading.unit)
+        return f"{said}, a range, but the value is {have}"
+    low, high = exact(value.low), exact(value.high)
+    if not isinstance(reading.value, Range):
+        # "at least 7%" holds for a whole range; one plain number never does.
+        if reading.relation in _RELATIONS and all(_holds(reading, reading.parts[0], end) for end in (low, high)):
+            return None
+        return f"{said} but the value is a range: {format_value(value, reading.unit, style=_style(reading))}"
+    first, second = reading.parts
+    if _holds(reading, first, low) and _holds(reading, second, high):
+        return None
+    return f"{said} but the value is {_pair(reading, (low, high))}"
+
+
+def _measured(reading: Reading, value: Measured, said: str) -> str | None:
+    number, noise, part = exact(value.value), exact(value.noise), reading.parts[0]
+    if not _holds(reading, part, number, measured=True):
+        exactly = " (a measured value is never exact)" if part.strict and part.decimals is None else ""
+        return f"{said} but the value is {_like(reading, number)}{exactly}"
+    if reading.noise is not None:
+        shown = reading.parts[1]
+        if round_half_away(noise, shown.resolution or noise or Fraction(1)) != shown.value:
+            return f"{said} but the noise is {_body(noise, shown)}"
+    if noise and reading.relation in ("=", "~"):
+        finest = leading_place(noise) / (10 if reading.noise is not None else 1)
+        if part.resolution and _last_place(reading, part) < finest:
+            supported = format_value(Measured(number, noise), reading.unit, style=_style(reading))
+            return (f"{said}: more digits than the noise supports "
+                    f"(noise {format_value(noise, reading.unit, digits=2)}: {supported})")
+    return None
+
+
+def _last_place(reading: Reading, part: Printed) -> Fraction:
+    """The finest place the author vouches for: under ``~`` trailing zeros are not meant."""
+    return part.rough if reading.relation == "~" else part.resolution
+
+
+def _style(reading: Reading) -> str:
+    return "percent" if "%" in reading.text else "auto"
+
+
+def _written_unit(reading: Reading) -> str:
+    for pos in range(len(reading.text)):
+        found = unit_at(reading.text, pos)
+        if found and found[0] >= len(reading.text.rstrip()):
+            return reading.text[pos:]
+    return str(reading.unit)
+
+
+def _body(value: Fraction, part: Printed, more: int = 0) -> str:
+    """``value`` with the digits of ``part``, ``more`` places further."""
+    return fixed(value / part.factor, (part.decimals or 0) + more)
+
+
+def _like(reading: Reading, value: Fraction) -> str:
+    """``value`` the way the author printed it; with more digits where those printed would hide the difference."""
+    part = reading.parts[0]
+    if part.decimals is None or part.scientific:
+        style = "scientific" if part.scientific else _style(reading)
+        return format_value(value, reading.unit, _lang(reading), style=style)
+    text, (start, end) = reading.text, part.digits
+    tail = text[end:] if reading.noise is None else text[reading.parts[1].digits[1]:]
+    if reading.bound is not None and reading.relation == ">":
+        return format_value(value, reading.unit, _lang(reading))
+    lead = text[:start].rstrip(" \u00a0")
+    # The relation and the sign belong to the printed number, not to the value.
+    lead = "×" if lead.endswith("×") else ""
+    written = text[start - 1:end] if start and text[start - 1] in "-−" else text[start:end]
+    full = decimal_text(value / part.factor)
+    for more in range(0, 13):
+        body = _body(value, part, more)
+        if body.replace("−", "-") != written.replace("−", "-") or (full and len(full.partition(".")[2]) <= more):
+            break
+    return lead + body + _other_prefix(reading, value, tail)
+
+
+def _other_prefix(reading: Reading, value: Fraction, tail: str) -> str:
+    """``tail``, and where the author took GB for GiB (or back), what the value is in the other."""
+    name = tail.strip(" \u00a0").partition("/")[0]
+    if NAMES.get(name, ("", 0))[0] != "B" or len(name) < 2:
+        return tail
+    other = name.replace("i", "") if "i" in name else f"{name[0].upper()}i{name[1:]}"
+    part = reading.parts[0]
+    if other in NAMES and _holds_in(part, value * NAMES[name][1] / NAMES[other][1]):
+        return f"{tail} ({reading.text[part.digits[0]:part.digits[1]]} {other})"
+    return tail
+
+
+def _holds_in(part: Printed, value: Fraction) -> bool:
+    return bool(part.resolution) and round_half_away(value, part.resolution) == part.value
+
+
+def _pair(reading: Reading, ends: tuple[Fraction, Fraction]) -> str:
+    first, second = reading.parts
+    if None in (first.decimals, second.decimals) or first.scientific or second.scientific:
+        return format_value(Range(*ends), reading.unit, _lang(reading), style=_style(reading))
+    text = reading.text
+    between = text[first.digits[1]:second.digits[0]]
+    bodies = [_body(end, part) for end, part in zip(ends, (first, second), strict=True)]
+    if bodies == [text[part.digits[0]:part.digits[1]] for part in (first, second)]:
+        bodies = [_body(end, part, 3) for end, part in zip(ends, (first, second), strict=True)]
+    return bodies[0] + between + bodies[1] + text[second.digits[1]:]
+
+
+def _lang(reading: Reading) -> str:
+    return "zh" if any("\u4e00" <= char <= "\u9fff" for char in reading.text) else "en"
