@@ -19,7 +19,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +27,7 @@ from urllib.parse import unquote
 
 from blocklib.facts.discover import FactError, FactSpec, Param, Site, describe, find_sites
 from blocklib.facts.fingerprint import ROOT
+from blocklib.facts.values import Measured, Range, decimal_text, exact, json_number
 from blocklib.problems import BlocklibError
 from blocklib.text import Text
 
@@ -134,20 +134,7 @@ def parse_expr(expr: str) -> tuple[str, dict[str, str | None]]:
 
 def number_text(value: Fraction) -> str:
     """An exact number as text: an integer, a terminating decimal, else ``p/q``."""
-    if value.denominator == 1:
-        return str(value.numerator)
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest != 1:
-        return f"{value.numerator}/{value.denominator}"
-    digits = 1
-    while (value * 10**digits).denominator != 1:
-        digits += 1
-    whole = abs(value * 10**digits).numerator
-    text = str(whole).rjust(digits + 1, "0")
-    return ("-" if value < 0 else "") + text[:-digits] + "." + text[-digits:]
+    return decimal_text(value) or f"{value.numerator}/{value.denominator}"
 
 
 class Registry:
@@ -280,14 +267,13 @@ class Registry:
 
 def not_a_value(value: Any) -> str | None:
     """Why ``value`` cannot vouch for a printed number, else None."""
-    from blocklib.facts.values import Measured, Range
-
     if isinstance(value, Range | Measured):
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
-        return f"the function returned {value!r}, which is no number"
-    finite = value.is_finite() if isinstance(value, Decimal) else abs(value) != float("inf") and value == value
-    return None if finite else f"the function returned {value!r}, which is not finite"
+    try:
+        exact(value)
+    except FactError as error:
+        return f"the function returned {error}"
+    return None
 
 
 def _argument(spec: FactSpec, name: str, value: Any) -> Any:
@@ -369,19 +355,11 @@ def json_value(value: Any) -> Any:
 
     A range is ``[low, high]``; a measured value ``{"value": …, "noise": …}``.
     """
-    from blocklib.facts.values import Measured, Range
-
     if isinstance(value, Range):
-        return [json_value(value.low), json_value(value.high)]
+        return [json_number(value.low), json_number(value.high)]
     if isinstance(value, Measured):
-        return {"value": json_value(value.value), "noise": json_value(value.noise)}
-    if isinstance(value, int | float):
-        return value
-    exact = Fraction(value)
-    if exact.denominator == 1:
-        return exact.numerator
-    text = number_text(exact)
-    return float(text) if "/" not in text and Fraction(repr(float(text))) == exact else text
+        return {"value": json_number(value.value), "noise": json_number(value.noise)}
+    return json_number(value)
 
 
 _default: Registry | None = None
