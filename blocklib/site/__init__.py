@@ -1,1 +1,1 @@
-"""TEMP"""
+"""What the site generator calls: Markdown, executed blocks, caches, generated pages. MkDocs is met in ``adapter``."""

@@ -1,0 +1,350 @@
+"""Where our logic meets MkDocs, and the only module that knows it.
+
+One ``mkdocs build`` writes the first language to the site's root and then, in ``on_post_build``, builds the
+other with a freshly loaded configuration into its folder. Faults of both are reported together at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from functools import partial
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import markdown_exec
+from mkdocs.commands.build import build as mkdocs_build
+from mkdocs.config import load_config
+from mkdocs.exceptions import BuildError
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.toc import AnchorLink, TableOfContents
+
+from blocklib.problems import BlocklibError
+from blocklib.site import languages, meta, pages, preview, search, vendor
+from blocklib.site.build import Build, Job, payload, payload_path
+from blocklib.site.markdown import PlainNumbers, SiteBlocks
+
+log = logging.getLogger("mkdocs.twoledgers")
+_build: Build | None = None  # between the first language's on_config and its on_post_build
+
+
+def _lang(config) -> str:
+    return config.theme["language"]
+
+
+def _is_first(config) -> bool:
+    return _lang(config) == languages.DEFAULT
+
+
+def on_startup(*, command: str, dirty: bool) -> None:
+    preview.serving = command == "serve"
+
+
+# ---- configuration ------------------------------------------------------------------------------------
+
+
+@event_priority(-50)  # after markdown-exec has announced its fences
+def on_config(config):
+    """Name the site in the language in hand, and take in our Markdown extensions."""
+    global _build
+    lang = _lang(config)
+    root = Path(config.config_file_path).resolve().parent
+    if _is_first(config):
+        preview.building = True
+        try:
+            _build = Build(root, serving=preview.serving, issues_url=config.extra.get("issues_url", ""))
+        except BlocklibError as error:
+            raise BuildError(str(error)) from None
+    config.site_name = languages.SITE_NAME[lang]
+    config.site_description = languages.SITE_DESCRIPTION[lang]
+    config.extra.update(version=meta.version(), commit=meta.commit(root), lang=lang, generator=False)
+    config.mdx_configs.setdefault("toc", {})["permalink_title"] = languages.HEADINGS["permalink"][lang]
+    config.markdown_extensions += [SiteBlocks(_Furnisher()), PlainNumbers()]
+    config.theme.static_templates -= {"sitemap.xml"}  # one for both languages, written at the end
+    for name in ("python", "py"):
+        markdown_exec.formatters[name] = _run_fence
+    _listen()
+    return config
+
+
+class _Furnisher:
+    """Hands the blocks' questions to the page in hand."""
+
+    def __getattr__(self, name: str):
+        return getattr(_build.job, name)
+
+
+def _run_fence(*, code: str, md, extra: dict | None = None, **_: object) -> str:
+    from markdown_exec._internal.rendering import MarkdownConverter
+
+    line = int((extra or {}).get("line", 0))
+    return _build.job.block(code, line, lambda text: MarkdownConverter(md, update_toc=False).convert(text, id_prefix=""))
+
+
+# ---- MkDocs' own findings ---------------------------------------------------------------------------
+
+_DOC_LINK = re.compile(r"Doc file '([^']+)' contains (?:a link|an absolute link|an unrecognized relative link) '([^']+)'")
+
+
+class _Findings(logging.Filter):
+    """Turns MkDocs' warnings about links and navigation into faults with file and line."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno != logging.WARNING or _build is None:
+            return True
+        message = record.getMessage()
+        if found := _DOC_LINK.match(message):
+            lang = _build.lang
+            path = languages.source_path(found[1], lang)
+            _build.note(path, _find_line(_build.root / path, found[2]), message.removeprefix(f"Doc file '{found[1]}' "))
+        else:
+            _build.note("mkdocs.yml", 0, message)
+        return False
+
+
+_findings = _Findings()
+
+
+def _listen() -> None:
+    for name in ("mkdocs.structure.pages", "mkdocs.structure.nav", "mkdocs.structure.files", "mkdocs.commands.build"):
+        logger = logging.getLogger(name)
+        for old in [f for f in logger.filters if type(f).__name__ == "_Findings"]:
+            logger.removeFilter(old)  # also one of a module that was loaded anew
+        logger.addFilter(_findings)
+
+
+def _find_line(path: Path, text: str) -> int:
+    try:
+        source = path.read_text("utf-8")
+    except OSError:
+        return 0
+    at = source.find(text)
+    return source.count("\n", 0, at) + 1 if at >= 0 else 0
+
+
+# ---- files ------------------------------------------------------------------------------------------
+
+
+def on_files(files: Files, config) -> Files:
+    """Keep this language's pages under their common name, add generated pages, and copy assets once."""
+    lang, first = _lang(config), _is_first(config)
+    _build.lang = lang
+    for file in list(files):
+        parts = languages.split_source(file.src_uri)
+        if parts is None:
+            if not first and not file.is_documentation_page():
+                file.copy_file = lambda dirty=False: None  # the first language has copied it
+            continue
+        files.remove(file)
+        if parts[1] == lang:
+            page = File(parts[0], config.docs_dir, config.site_dir, config.use_directory_urls)
+            page.abs_src_path = file.abs_src_path
+            files.append(page)
+    for uri, text in pages.generated(_build, lang).items():
+        if files.get_file_from_path(uri) is None:
+            files.append(File.generated(config, uri, content=text))
+    if first:
+        try:
+            for asset in vendor.assets(_build.root):
+                content = {"abs_src_path": str(asset.source)} if asset.source else {"content": asset.text}
+                files.append(File.generated(config, asset.uri, **content))
+        except BlocklibError as error:
+            _build.note("package.json", 0, error)
+    return files
+
+
+def on_nav(nav, config, files):
+    """Give the sections of the navigation, named by key in mkdocs.yml, their titles."""
+    for item in nav.items:
+        if item.is_section and item.title in languages.SECTIONS:
+            item.title = languages.SECTIONS[item.title][_lang(config)]
+    return nav
+
+
+# ---- pages ------------------------------------------------------------------------------------------
+
+
+def on_page_markdown(markdown: str, page, config, files) -> str:
+    """Expand the page's numbers and wrap its conversion with the page cache."""
+    lang = _lang(config)
+    own = page.file.generated_by is None
+    path = languages.source_path(page.file.src_uri, lang) if own else f"generated:{page.file.src_uri}"
+    whole = page.file.content_string
+    offset = whole.count("\n") - markdown.count("\n") if own and whole.startswith("---") else 0
+    # MkDocs strips blank lines after the front matter, and nothing at the end.
+    job = Job(_build, lang, path, markdown, max(0, offset))
+    text = job.prepare()
+    page.render = partial(_render, page, job, page.render)
+    return text
+
+
+def _render(page, job: Job, convert, config, files) -> None:
+    links = "\n".join(sorted(f"{f.src_uri} {f.url}" for f in files if f.is_documentation_page()))
+    key = job.key(links)
+    known = _build.store.get("pages", key)
+    if isinstance(known, dict):
+        _restore(page, known, files)
+        for line, text in known["printed"]:
+            job.check_printed(line, text)
+        found = [search.Section(*row) for row in known["sections"]]
+    else:
+        before = len(_build.problems)
+        _build.job = job
+        try:
+            convert(config, files)
+        finally:
+            _build.job = None
+        page.content = job.finish(page.content)
+        found = search.sections(page.content)
+        _build.rendered.append(job.path)
+        if len(_build.problems) == before:
+            rows = [[s.anchor, s.title, s.text] for s in found]
+            _build.store.put("pages", key, {**_saved(page), "printed": job.printed, "sections": rows})
+    page.content = job.with_ledger(page.content)
+    _build.entries.setdefault(job.lang, []).extend(search.entries(page.url, page.title or "", found))
+
+
+def _saved(page) -> dict:
+    """What MkDocs' conversion leaves on a page, as JSON."""
+
+    def headings(items) -> list:
+        return [[a.title, a.id, a.level, headings(a.children)] for a in items]
+
+    return {
+        "content": page.content,
+        "toc": headings(page.toc),
+        "title": page._title_from_render,
+        "anchors": sorted(page.present_anchor_ids or ()),
+        "links": {f.src_uri: anchors for f, anchors in (page.links_to_anchors or {}).items()},
+    }
+
+
+def _restore(page, saved: dict, files: Files) -> None:
+    def headings(rows: list) -> list[AnchorLink]:
+        items = []
+        for title, ident, level, children in rows:
+            item = AnchorLink(title, ident, level)
+            item.children = headings(children)
+            items.append(item)
+        return items
+
+    page.content = saved["content"]
+    items = headings(saved["toc"])
+    if items:
+        items[0].active = True
+    page.toc = TableOfContents(items)
+    page._title_from_render = saved["title"]
+    page.present_anchor_ids = set(saved["anchors"])
+    targets = {uri: files.get_file_from_path(uri) for uri in saved["links"]}
+    page.links_to_anchors = {targets[uri]: anchors for uri, anchors in saved["links"].items() if targets[uri]}
+
+
+def on_page_context(context, page, config, nav):
+    """Give the templates the page's other addresses; in the preview, put the faults on top."""
+    context["alternates"] = meta.alternates(_site_url(config), page.url)
+    context["formulas"] = 'class="katex"' in page.content
+    context["katex_css"] = vendor.KATEX_CSS
+    if _build.serving:
+        page.content = preview.banner(sorted(_build.problems), _lang(config)) + page.content
+    return context
+
+
+def on_post_page(output: str, page, config) -> str:
+    output = meta.from_root(output, _lang(config), page.url)
+    return output if _is_first(config) else meta.lift_assets(output)
+
+
+def on_template_context(context, template_name: str, config):
+    """An error page answers at any depth: give it a base from the host's root that joins with a slash."""
+    context["base_url"] = context["base_url"].rstrip("/") or "/."
+    return context
+
+
+def on_post_template(output_content: str, template_name: str, config) -> str:
+    return meta.settle_rooted(output_content, urlsplit(_site_url(config) or "/").path)
+
+
+# ---- the end ----------------------------------------------------------------------------------------
+
+
+def _site_url(config) -> str:
+    """Address of the whole site, ending in a slash; "" where none is configured."""
+    if not config.site_url:
+        return ""
+    url = config.site_url if config.site_url.endswith("/") else config.site_url + "/"
+    return url.removesuffix(languages.LANGUAGES[_lang(config)].prefix)
+
+
+def on_post_build(config) -> None:
+    """Write this language's index; after the first, build the others, then report every fault of both."""
+    lang, folder = _lang(config), Path(config.site_dir)
+    index = search.index_json(_build.entries.get(lang, []))
+    if (size := len(index.encode())) > search.LIMIT:
+        _build.note("docs", 0, f"the search index of {lang} is {size:,} bytes; at most {search.LIMIT:,}")
+    _write(folder / "search" / "index.json", index)
+    if not _is_first(config):
+        return
+    for other in languages.OTHERS:
+        _build_other(config, other)
+    for ident, edition in sorted(_build.exhibits):
+        try:
+            text = payload(_build, ident, edition)
+        except BlocklibError:
+            continue  # noted where the exhibit stands
+        _write(folder / payload_path(ident, edition), text)
+    site_url = _site_url(config)
+    _write(folder / "robots.txt", meta.robots(site_url))
+    if site_url:
+        _write(folder / "sitemap.xml", meta.sitemap(site_url, _build.urls))
+    _finish()
+
+
+def on_env(env, config, files):
+    """All pages of a language are known: remember their addresses for the sitemap."""
+    if _is_first(config):
+        _build.urls = [f.url for f in files.documentation_pages()]
+    return env
+
+
+def _build_other(config, lang: str) -> None:
+    prefix = languages.LANGUAGES[lang].prefix
+    site_url = urljoin(_site_url(config), prefix) if config.site_url else ""
+    other = load_config(
+        config_file=config.config_file_path,
+        site_dir=str(Path(config.site_dir) / prefix),
+        docs_dir=config.docs_dir,
+        site_url=site_url,
+        strict=False,
+        use_directory_urls=config.use_directory_urls,
+    )
+    other.theme["language"] = lang
+    mkdocs_build(other, serve_url=site_url if _build.serving else None)
+
+
+def _finish() -> None:
+    global _build
+    done, _build = _build, None
+    preview.building = False
+    done.close()
+    if not done.problems:
+        return
+    lines = "\n".join(map(str, sorted(done.problems)))
+    message = f"{len(done.problems)} fault(s):\n{lines}"
+    if not done.serving:
+        raise BuildError(message)
+    log.warning(message)
+
+
+def on_build_error(error) -> None:
+    """An exception ends the build: leave nothing behind for the next one in the preview."""
+    global _build
+    if _build is not None:
+        _build.formulas.close()
+        _build = None
+    preview.building = False
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8", newline="\n")

@@ -1,0 +1,222 @@
+"""One build of the site in both languages: what it knows, what it found wrong, and how a page is made.
+
+Nothing here imports MkDocs. ``adapter`` calls :class:`Job` around MkDocs' own Markdown conversion: ``prepare``
+before it, ``finish`` after it. The result of both is cached on disk under a key of everything it depends on.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blocklib.charts.discover import fingerprint
+from blocklib.claims import registry
+from blocklib.facts.fingerprint import closure_hash
+from blocklib.problems import BlocklibError, Problem
+from blocklib.site import blocks, cache, checked, languages, math, search, vendor
+from blocklib.site.blockhtml import render_block
+from blocklib.site.markdown import ClaimParts
+from blocklib.site.meta import SITE_ROOT
+
+FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})(?P<rest>[^`]*)$")
+EXECUTED = re.compile(r"""\bexec=["']?(?!(?:off|no|false|0)\b)\w""")
+BLOCK = re.compile(r"^[ \t]*/// (claim|exhibit) \|(.*)$", re.M)
+SLOT = '<div data-tl-slot="numbers"></div>'
+
+
+@dataclass
+class Build:
+    """The state of one build; ``editions`` share it."""
+
+    root: Path
+    serving: bool = False
+    issues_url: str = ""
+    lang: str = languages.DEFAULT  # the language in hand
+    urls: list[str] = field(default_factory=list)  # of the pages, within a language
+    problems: set[Problem] = field(default_factory=set)
+    exhibits: set[tuple[str, str]] = field(default_factory=set)
+    job: Job | None = None  # the page in hand
+
+    def __post_init__(self) -> None:
+        self.store = cache.Store(cache.cache_folder(self.root))
+        self.formulas = math.Formulas(self.root, self.store)
+        self.entries: dict[str, list[search.Entry]] = {}
+        self.rendered: list[str] = []  # pages that did not come from the cache
+        self.report = checked.check_site(self.root)
+        self.problems.update(self.report.problems)
+        self.claims = registry.load(self.root)
+        # Code that makes pages, and the settings it is called with.
+        self.machinery = cache.key(
+            cache.versions(), closure_hash("blocklib.site.adapter"), (self.root / "mkdocs.yml").read_text("utf-8")
+        )
+
+    def note(self, path: str, line: int, message: object) -> None:
+        """Take note of a fault; building goes on, so that all faults are found at once."""
+        self.problems.add(Problem(path, line, str(message)))
+
+    def close(self) -> None:
+        """End what runs beside the build, and keep the cache small."""
+        self.formulas.close()
+        self.store.prune()
+
+
+class Job:
+    """One page in one language, from its Markdown to finished HTML."""
+
+    def __init__(self, build: Build, lang: str, path: str, markdown: str, offset: int = 0):
+        """``path`` names the source in messages; ``offset`` lines of front matter stand before ``markdown``."""
+        self.build, self.lang, self.path, self.offset = build, lang, path, offset
+        self.source = markdown
+        self.printed: list[tuple[int, str]] = []  # Markdown that blocks printed, with the block's line
+        self.numbers = build.report.numbers(path)
+        self.rows = list(self.numbers.rows) if self.numbers else []
+
+    # ---- before Markdown --------------------------------------------------------------------------
+
+    def prepare(self) -> str:
+        """The Markdown to convert: numbers expanded, executed fences marked with their line, a ledger's place."""
+        text = checked.expanded(self.source, self.numbers, self.offset)
+        lines, self.snippets, fence = text.split("\n"), [], ""
+        for index, line in enumerate(lines):
+            match = FENCE.match(line)
+            if not match:
+                continue
+            if fence:
+                if match["mark"].startswith(fence) and not match["rest"].strip():
+                    fence = ""
+                continue
+            fence = match["mark"]
+            if EXECUTED.search(match["rest"]):
+                lines[index] = f'{line.rstrip()} line="{index + 1 + self.offset}"'
+                self.snippets += blocks.INCLUDE.findall("\n".join(lines[index + 1 : index + 2]))
+        self.text = "\n".join(lines)
+        if self.rows:
+            heading = languages.HEADINGS["numbers"][self.lang]
+            self.text = f"{self.text.rstrip()}\n\n## {heading} {{ #numbers }}\n\n{SLOT}\n"
+        return self.text
+
+    def key(self, links: str) -> str:
+        """Cache key of the finished page; ``links`` stands for the pages that links may lead to."""
+        found = BLOCK.findall(self.text)
+        parts: list[object] = [self.build.machinery, links, self.lang, self.path, self.text]
+        for name in self.snippets:
+            try:
+                parts.append(blocks.block_key(self.build.root, blocks.read_snippet(self.build.root, name)))
+            except BlocklibError:
+                parts.append(None)
+        for kind, ident in found:
+            ident = ident.strip()
+            if kind == "claim":
+                parts.append(repr(self.build.claims.claims.get(ident)))
+            else:
+                parts.append(_or_none(lambda ident=ident: fingerprint(ident)))
+                self.build.exhibits.add((ident, self.lang))
+        if "$" in self.text:
+            parts.append(_or_none(lambda: self.build.formulas.stamp))
+        return cache.key(*parts)
+
+    # ---- while Markdown is converted --------------------------------------------------------------
+
+    def claim(self, ident: str, number: int) -> ClaimParts:
+        """Furnish a claim block from docs/claims.toml."""
+        return checked.claim_parts(self.build.claims[ident], number, self.lang)
+
+    def exhibit(self, ident: str, caption: str) -> str:
+        """Furnish an exhibit: its static figure, cached by what the exhibit depends on."""
+        key = cache.key("figure", fingerprint(ident), cache.versions(), ident, self.lang, caption)
+        known = self.build.store.get("figures", key)
+        if isinstance(known, str):
+            return known
+        from blocklib.charts.html import static_html  # draws: only a figure that is not in the cache needs it
+
+        figure = static_html(
+            ident, self.lang, caption,
+            payload_url=f"{SITE_ROOT}{payload_path(ident, self.lang)}", plotly_url=f"{SITE_ROOT}{vendor.PLOTLY}",
+        )  # fmt: skip
+        self.build.store.put("figures", key, figure)
+        return figure
+
+    def fault(self, kind: str, ident: str, error: BlocklibError) -> None:
+        """Note a claim or exhibit that could not be furnished, at its line."""
+        self.build.note(self.path, self._line_of(rf"^[ \t]*/// {kind} \|\s*{re.escape(ident)}\s*$"), error)
+
+    def block(self, fence: str, line: int, convert: Callable[[str], str]) -> str:
+        """Run (or recall) one executed fence and return its HTML; a failure is noted and shown in its place."""
+        name = ""
+        try:
+            name = blocks.included(fence)
+            source = blocks.read_snippet(self.build.root, name)
+            output = blocks.output_of(self.build.root, name, source, self.lang, self.build.store)
+        except BlocklibError as error:
+            self.build.note(self.path, line, error)
+            return f'<p class="tl-fault"><code>{html.escape(str(error))}</code></p>'
+
+        def printed(text: str) -> str:
+            self.printed.append((line, text))
+            return convert(self.check_printed(line, text))
+
+        return render_block(name, source, output.parts, self.lang, printed)
+
+    def check_printed(self, line: int, text: str) -> str:
+        """Check Markdown printed by the block at ``line``; expanded, its rows added to the page's ledger."""
+        expanded, problems, rows = checked.printed(text, self.numbers, self.path, self.lang, line)
+        self.build.problems.update(problems)
+        known = {row.key for row in self.rows}
+        self.rows += [row for row in rows if row.key not in known]
+        return expanded
+
+    # ---- after Markdown ---------------------------------------------------------------------------
+
+    def finish(self, content: str) -> str:
+        """Render the page's formulas."""
+        try:
+            content, faults = self.build.formulas.render(content)
+        except BlocklibError as error:
+            self.build.note(self.path, 0, error)
+            return content
+        for fault in faults:
+            line = math.formula_line(self.source, fault) or math.formula_line(self.text, fault)
+            self.build.note(self.path, line + self.offset if line else 0, f"formula {fault.tex!r}: {fault.message}")
+        return content
+
+    def with_ledger(self, content: str) -> str:
+        """Put the page's ledger of numbers in its place; only now are the blocks' numbers known."""
+        if not self.rows:
+            return content.replace(SLOT, "")
+        ledger = f'<div data-search-exclude>{checked.ledger(self.rows, self.lang)}</div>'
+        if SLOT in content:
+            return content.replace(SLOT, ledger)
+        return f'{content}\n<h2 id="numbers">{languages.HEADINGS["numbers"][self.lang]}</h2>\n{ledger}'
+
+    def _line_of(self, pattern: str) -> int:
+        match = re.search(pattern, self.source, re.M)
+        return self.source.count("\n", 0, match.start()) + 1 + self.offset if match else 0
+
+
+def _or_none(call: Callable[[], object]) -> object:
+    """A part of a key, or None where it cannot be known: the fault is noted when the page is made."""
+    try:
+        return call()
+    except BlocklibError:
+        return None
+
+
+def payload_path(ident: str, lang: str) -> str:
+    """Where an exhibit's states stand, below the site's root."""
+    return f"assets/exhibits/{ident}.{lang}.json"
+
+
+def payload(build: Build, ident: str, lang: str) -> str:
+    """All states of an exhibit as JSON, cached by what the exhibit depends on."""
+    key = cache.key("payload", fingerprint(ident), cache.versions(), ident, lang)
+    known = build.store.get("payloads", key)
+    if isinstance(known, str):
+        return known
+    from blocklib.charts.payload import payload_json
+
+    text = payload_json(ident, lang)
+    build.store.put("payloads", key, text)
+    return text

@@ -1,0 +1,58 @@
+"""The live preview: library edits take effect, and faults stand on the page instead of stopping it.
+
+This module stays loaded while the rest of the package is loaded anew, so it keeps nothing but plain values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+SUFFIXES = (".py", ".toml", ".json", ".cjs")
+
+serving = False  # set by the adapter at start-up
+building = False  # a nested build must not unload what the outer one runs
+_seen = ""
+
+
+def _state() -> str:
+    digest = hashlib.sha256()
+    for folder, names, files in os.walk(PACKAGE):
+        names[:] = sorted(n for n in names if n != "__pycache__")
+        for name in sorted(files):
+            if name.endswith(SUFFIXES):
+                stat = os.stat(os.path.join(folder, name))
+                digest.update(f"{folder}/{name} {stat.st_mtime_ns} {stat.st_size}\n".encode())
+    return digest.hexdigest()
+
+
+def refresh() -> bool:
+    """Unload the package's modules when a file of it changed since the last build; True if it did."""
+    global _seen
+    if building:
+        return False
+    before, _seen = _seen, _state()
+    if not before or before == _seen:
+        return False
+    for name in [n for n in sys.modules if n == "blocklib" or n.startswith("blocklib.")]:
+        if name != __name__:
+            del sys.modules[name]
+    return True
+
+
+def banner(problems: Iterable[object], lang: str) -> str:
+    """The faults as a plain block for the top of a page; "" when there are none."""
+    lines = [html.escape(str(problem)) for problem in problems]
+    if not lines:
+        return ""
+    title = f"{len(lines)} 处错误，构建会失败" if lang == "zh" else f"{len(lines)} fault(s); a build would fail"
+    items = "".join(f"<li><code>{line}</code></li>" for line in lines)
+    return (
+        '<div class="tl-faults" role="note" data-search-exclude style="border:2px solid;padding:.6em 1em;margin-bottom:2em">'
+        f"<p><strong>{title}</strong></p><ul>{items}</ul></div>\n"
+    )
