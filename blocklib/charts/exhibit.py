@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from blocklib.charts.model import Chart, ChartError, Label, Table, text_of
+from blocklib.charts.model import NUMBERS, Chart, ChartError, Label, Table, text_of
 from blocklib.charts.numerals import num
 from blocklib.text import Text
 
@@ -76,7 +76,7 @@ class Range(_Control):
         values = tuple(self.values)
         labels = self.labels
         if labels is None:
-            labels = [num(v) if isinstance(v, (int, float)) else v for v in values]
+            labels = [num(v) if isinstance(v, NUMBERS) else v for v in values]
         labels = tuple(text_of(v, f"control {self.name!r} label") for v in labels)
         object.__setattr__(self, "label", text_of(self.label, f"control {self.name!r}"))
         object.__setattr__(self, "values", values)

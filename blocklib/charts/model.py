@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from blocklib.problems import BlocklibError
@@ -14,6 +16,7 @@ MARKS = ("bar", "hbar", "line", "step", "points", "cells", "links", "rule", "lab
 ROLES = ("train", "run", "ghost", "c0", "c1", "c2", "c3", "ink", "ink-2", "line-2")
 PLACES = ("inside", "end", "right", "left", "above", "below", "center")
 MAX_TICKS = 4
+NUMBERS = (int, float, Fraction, Decimal)
 
 Label = Text | str
 
@@ -47,9 +50,9 @@ def _numbers(values: Sequence[float | None], what: str, gaps: bool = False) -> t
         if v is None and gaps:
             out.append(None)
             continue
-        if isinstance(v, bool) or not isinstance(v, (int, float)) or not math.isfinite(v):
+        if isinstance(v, bool) or not isinstance(v, NUMBERS) or not math.isfinite(v):
             raise ChartError(f"{what}[{i}]: expected a finite number, found {v!r}")
-        out.append(v)
+        out.append(v if isinstance(v, (int, float)) else float(v))
     return tuple(out)
 
 
@@ -189,10 +192,8 @@ class Chart:
         marks = {s.mark for s in self.series}
         if {"bar", "hbar"} <= marks:
             raise ChartError("chart: vertical and horizontal bars in one chart")
-        if ("bar" in marks and self.y.log) or ("hbar" in marks and self.x.log):
+        if marks & {"bar", "hbar", "cells"} and (self.x.log or self.y.log):
             raise ChartError("chart: a bar's length on a logarithmic axis means nothing; use points or lines")
-        if "cells" in marks and (self.x.log or self.y.log):
-            raise ChartError("chart: cells need linear axes")
         for axis, name in ((self.x, "x"), (self.y, "y")):
             for s in self.series:
                 values = [v for v in getattr(s, name) if v is not None]
@@ -212,11 +213,11 @@ class Chart:
 class Table:
     """The exhibit's data table: a head and rows of equal length; the first column names the row.
 
-    Cells are Text or str; int and float are set in figures by :func:`blocklib.charts.num`.
+    Cells are Text or str; numbers are set in figures by :func:`blocklib.charts.num`.
     """
 
     head: Sequence[Label]
-    rows: Sequence[Sequence[Label | int | float]]
+    rows: Sequence[Sequence[Label | int | float | Fraction | Decimal]]
 
     def __post_init__(self) -> None:
         head = tuple(text_of(h, "table head") for h in self.head)
@@ -227,6 +228,6 @@ class Table:
             if len(row) != len(head):
                 raise ChartError(f"table row {i}: {len(row)} cells under {len(head)} heads")
             for cell in row:
-                if not isinstance(cell, (Text, str, int, float)) or isinstance(cell, bool):
+                if not isinstance(cell, (Text, str, *NUMBERS)) or isinstance(cell, bool):
                     raise ChartError(f"table row {i}: {cell!r} is no text and no number")
         _set(self, head=head, rows=rows)

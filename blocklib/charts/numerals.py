@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 
 _SUPER = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MAGNITUDES = {
@@ -17,9 +18,18 @@ def _plain(value: Decimal) -> str:
     return words.replace("-", "−")
 
 
-def _rounded(value: int | float, digits: int) -> Decimal:
+Number = int | float | Fraction | Decimal
+
+
+def _decimal(value: Number) -> Decimal:
+    if isinstance(value, Fraction):
+        return Decimal(value.numerator) / Decimal(value.denominator)
+    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+
+
+def _rounded(value: Number, digits: int) -> Decimal:
     """``value`` to ``digits`` significant digits, half away from zero; integers stay whole."""
-    exact = Decimal(value) if isinstance(value, int) else Decimal(repr(float(value)))
+    exact = _decimal(value)
     if exact == 0:
         return Decimal(0)
     place = exact.adjusted() - digits + 1
@@ -31,7 +41,7 @@ def _whole(value: Decimal) -> Decimal:
     return value.quantize(Decimal(1)) if value.as_tuple().exponent > 0 else value
 
 
-def num(value: int | float, digits: int = 4) -> str:
+def num(value: Number, digits: int = 4) -> str:
     """``value`` for a reader: integers in full with separators, floats to ``digits`` significant digits (an
     exact 0.9 stays 0.9), very small or large ones as ``4.738 × 10⁻⁶``. Both languages print the same."""
     if isinstance(value, int):
@@ -45,12 +55,12 @@ def num(value: int | float, digits: int = 4) -> str:
     rounded = _rounded(value, digits)
     if not -4 < rounded.adjusted() < 9:
         return power(value, digits)
-    if rounded == Decimal(repr(value)):            # nothing was rounded away: no zeros that claim precision
+    if rounded == _decimal(value):            # nothing was rounded away: no zeros that claim precision
         rounded = rounded.normalize()
     return _plain(_whole(rounded))
 
 
-def power(value: int | float, digits: int = 4) -> str:
+def power(value: Number, digits: int = 4) -> str:
     """``4.738 × 10⁻⁶``; a mantissa of exactly 1 is left out: ``10⁻⁶``."""
     rounded = _rounded(value, digits)
     exponent = rounded.adjusted()
@@ -59,7 +69,7 @@ def power(value: int | float, digits: int = 4) -> str:
     return ten if mantissa == 1 else f"{_plain(mantissa)} × {ten}"
 
 
-def short(value: int | float, lang: str, digits: int = 3) -> str:
+def short(value: Number, lang: str, digits: int = 3) -> str:
     """``value`` with a magnitude where it is long: ``1.68 亿`` in Chinese, ``168M`` in English.
 
     The magnitude is chosen after rounding, so 999,960,000 is 1B and not 1000M. For ticks and tight labels.
@@ -78,13 +88,12 @@ def short(value: int | float, lang: str, digits: int = 3) -> str:
     return _plain(_whole(rounded.normalize()))
 
 
-def percent(share: float, digits: int = 3) -> str:
+def percent(share: Number, digits: int = 3) -> str:
     """A share (0.4286) as ``42.9%``: ``digits`` significant digits, never scientific."""
-    hundredfold = float(Decimal(repr(float(share))) * 100)
-    return _plain(_whole(_rounded(hundredfold, digits))) + "%"
+    return _plain(_whole(_rounded(_decimal(share) * 100, digits))) + "%"
 
 
-def signed(value: int | float, digits: int = 3) -> str:
+def signed(value: Number, digits: int = 3) -> str:
     """``num`` with a plus sign where the value is positive."""
     return ("+" if value > 0 else "") + num(value, digits=digits)
 
