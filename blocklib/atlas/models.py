@@ -117,7 +117,7 @@ def find(name: str) -> str:
     names = _names()
     found = names.get(_runs(name))
     if found is None:
-        known = [spelling for model in MODEL_IDS for spelling in (load(model).name, model)]
+        known = [*MODEL_IDS, *map(display_name, MODEL_IDS)]
         raise AtlasError(f"unknown model {name!r}", remedy=_nearest(name, known))
     return found
 

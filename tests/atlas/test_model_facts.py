@@ -1,0 +1,36 @@
+"""Model facts that the other tests of this room do not reach, and their registration."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from blocklib.atlas import MODEL_IDS, load, model_facts
+from blocklib.facts.registry import evaluate
+from blocklib.theory.norm_ops import norm_core_gap
+
+
+@pytest.mark.parametrize("model", MODEL_IDS)
+def test_norms_per_token(model):
+    config = load(model).config
+    walked = sum(2 for _block in config.mixers) + 1
+    assert model_facts.norms_per_token(model) == walked
+    assert model_facts.norm_core_gap_per_token(model) == walked * norm_core_gap(config.d_model)
+
+
+def test_gpt3_would_save_millions_of_operations_a_token():
+    assert model_facts.norm_core_gap_per_token("gpt3-175b") == 193 * 24_576 == 4_743_168
+
+
+@pytest.mark.parametrize(
+    ("expr", "value"),
+    [
+        ("kv_bytes_per_token?model=Llama-3-8B&dtype=bf16", 131072),
+        ("ffn_attention_ratio?model=Llama-2-70B", Fraction(14, 3)),
+        ("parameters?model=GPT-2 small", 124439808),
+        ("query_width?model=qwen3.8-27b", 6144),
+    ],
+)
+def test_facts_evaluate_by_name(expr, value):
+    assert evaluate(expr).value == value
