@@ -1,0 +1,221 @@
+"""``python -m blocklib check``: every fault of every page at once, each with file and line."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blocklib.facts.fingerprint import ROOT
+from blocklib.facts.items import Numeral, Page
+from blocklib.facts.pages import PageNumbers, evaluate_page, page_paths, registry_for
+from blocklib.facts.refs import Refs, fold, parse_facts
+from blocklib.facts.registry import Registry
+from blocklib.facts.scan import scan
+from blocklib.facts.unbound import find_unbound
+from blocklib.problems import BlocklibError, Problem
+
+USAGE = """usage: python -m blocklib check [--root DIR] [PAGE …]
+
+Checks numbers, claims, twins, terms and sources of all pages, or of those named. Exit code 1 if anything is wrong."""
+
+
+@dataclass
+class Report:
+    """All problems, sorted, and the numbers of each page by its path relative to the root."""
+
+    problems: list[Problem] = field(default_factory=list)
+    pages: dict[str, PageNumbers] = field(default_factory=dict)
+
+    def numbers(self, path: str) -> PageNumbers | None:
+        return self.pages.get(path)
+
+
+def check_pages(root: Path | str, registry: Registry | None = None, paths: Iterable[str] | None = None) -> Report:
+    """Check the numbers of all pages under ``root/docs``, or of the pages ``paths`` (relative to the root).
+
+    A page is checked with its ``.facts`` file and its twin, because a key must be used by one of them.
+    Nothing is raised for what an author can write.
+    """
+    root = Path(root)
+    registry = registry or registry_for(root)
+    report = Report()
+    fault = _registry_fault(registry)
+    problems: list[Problem] = [fault] if fault else []
+    chosen = set(paths) if paths is not None else None
+    stems: dict[str, list[str]] = {}
+    for path in page_paths(root):
+        stems.setdefault(re.sub(r"\.\w+\.md$", "", path), []).append(path)
+    for stem, pages in stems.items():
+        if chosen is None or chosen & {*pages, stem + ".facts"}:
+            problems += _check_stem(root, stem, pages, registry, report, evaluate=fault is None)
+    if chosen is None:
+        problems += _orphans(root, stems)
+    else:
+        keep = {*chosen, *(re.sub(r"\.\w+\.md$", ".facts", path) for path in chosen)}
+        problems = [problem for problem in problems if problem.path in keep or problem is fault]
+    report.problems = sorted(set(problems))
+    return report
+
+
+def _registry_fault(registry: Registry) -> Problem | None:
+    """A fault that concerns every fact (broken ``cited.toml``, one name twice) is said once, at its place."""
+    try:
+        registry.names()
+    except BlocklibError as error:
+        return problem_of(error, registry.package)
+    return None
+
+
+def problem_of(error: BlocklibError, path: str) -> Problem:
+    """An error as a problem at the place it names, else at ``path``."""
+    found = re.fullmatch(r"(.+?):(\d+)", error.where or "")
+    text = str(error).removeprefix(f"{error.where}: ")
+    return Problem(found[1], int(found[2]), text) if found else Problem(error.where or path, 0, text)
+
+
+def _check_stem(root: Path, stem: str, pages: list[str], registry: Registry, report: Report,
+                evaluate: bool) -> list[Problem]:  # fmt: skip
+    refs, problems = load_refs(root, stem + ".facts")
+    bad = set()
+    if evaluate:
+        for key, ref in refs.by_key.items():
+            try:
+                registry.bind(ref.expr, None)
+            except BlocklibError as error:
+                bad.add(key)
+                problems.append(Problem(refs.path, ref.line, f"[{ref.key}]: {error}"))
+    used: set[str] = set()
+    for path in pages:
+        source, faults = read_text(root, path)
+        problems += faults
+        if source is None:
+            used.update(refs.by_key)
+            continue
+        page = scan(source, path, path.rsplit(".", 2)[1])
+        used.update(fold(item.target) for item in page.items if getattr(item, "kind", "") == "key")
+        problems += page.problems
+        problems += [unbound_problem(page, numeral) for numeral in find_unbound(page)]
+        if evaluate:
+            numbers = evaluate_page(page, refs, registry, bad)
+            problems += numbers.problems
+            report.pages[path] = numbers
+    for key, ref in refs.by_key.items():
+        if key not in used:
+            problems.append(Problem(refs.path, ref.line, f"the key [{ref.key}] is used by neither language"))
+    return problems
+
+
+def unbound_problem(page: Page, numeral: Numeral) -> Problem:
+    """The report of a number that nothing vouches for."""
+    line = page.line(numeral.start)
+    if numeral.where == "formula":
+        message = (f"printed {numeral.text} in a formula but nothing vouches for it ({numeral.reason}); "
+                   "write \\fact{…}{NAME?…} or \\given{…}{NAME}")  # fmt: skip
+    elif numeral.reason:
+        message = f"printed {numeral.text!r} but {numeral.reason}"
+    else:
+        place = "" if numeral.where == "prose" else f" ({numeral.where})"
+        message = f"printed {numeral.text} but nothing vouches for it{place}; link it to a fact or a given"
+    return Problem(page.path, line, message)
+
+
+def read_text(root: Path, path: str) -> tuple[str | None, list[Problem]]:
+    """Text of a file with ``\\n`` line ends and without a byte order mark; None and a problem if it is not UTF-8."""
+    try:
+        data = (root / path).read_bytes()
+    except OSError as error:
+        return None, [Problem(path, 0, f"cannot be read: {error.strerror}")]
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"), []
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return None, [Problem(path, line, f"not UTF-8 text: byte 0x{data[error.start]:02x} ({error.reason})")]
+
+
+def load_refs(root: Path, path: str) -> tuple[Refs, list[Problem]]:
+    """The references of a page; none where it has no ``.facts`` file."""
+    if not (root / path).exists():
+        return Refs(None), []
+    text, problems = read_text(root, path)
+    refs = parse_facts(text or "", path)
+    return refs, problems + refs.problems
+
+
+def _orphans(root: Path, stems: dict[str, list[str]]) -> list[Problem]:
+    found = (file.relative_to(root).as_posix() for file in (root / "docs").rglob("*.facts"))
+    return [Problem(path, 0, "no page stands beside this file") for path in found if path[:-6] not in stems]
+
+
+def check_text(markdown: str, path: str, lang: str, line: int, numbers: PageNumbers | None = None,
+               registry: Registry | None = None) -> PageNumbers:  # fmt: skip
+    """Check the bound numbers of a text that the block on ``line`` of the page printed.
+
+    Keys and givens are those of the page (``numbers``) at that line. What a block prints is computed, so its
+    numerals need no fact; those that have one are compared. The result goes to :func:`~blocklib.facts.expand.expand`
+    with the same text; its problems stand at the block's line and name the line of the output.
+    """
+    page = scan(markdown.replace("\r\n", "\n"), path, lang)
+    refs = numbers.refs if numbers else Refs()
+    outer = numbers.givens_at(line) if numbers else {}
+    result = evaluate_page(page, refs, registry or registry_for(ROOT), (), outer)
+    result.problems = [Problem(path, line, f"in line {p.line} of what the block prints: {p.message}")
+                       for p in [*result.problems, *page.problems]]  # fmt: skip
+    for row in result.rows:
+        row.printed = [(text, line) for text, _ in row.printed]
+    return result
+
+
+def check_all(root: Path, paths: Iterable[str] | None = None) -> tuple[Report, list[Problem]]:
+    """All checkers: the report on numbers, and every problem, sorted; only those of ``paths`` where given."""
+    from blocklib.claims import closure, sources
+    from blocklib.site import terms, twins
+
+    chosen = set(paths) if paths is not None else None
+    report = check_pages(root, paths=chosen)
+    problems = set(report.problems)
+    for checker in (closure.check, sources.check, twins.check, terms.check):
+        found = checker(root)
+        problems.update(p for p in found if chosen is None or p.path in chosen)
+    return report, sorted(problems)
+
+
+def find_root(default: Path) -> Path:
+    """The repository in which the command runs: the nearest folder upwards that holds docs/, else ``default``."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / "docs").is_dir()), default)
+
+
+def main(argv: list[str]) -> int:
+    """Print every problem and one line of summary; 1 if there is a problem, 2 for a wrong call."""
+    begin = time.perf_counter()
+    argv, root = list(argv), None
+    if argv and argv[0] in ("-h", "--help"):
+        print(USAGE)
+        return 0
+    if argv and argv[0] == "--root":
+        root = Path(argv[1]).resolve() if len(argv) > 1 else None
+        if root is None or not (root / "docs").is_dir():
+            print("error: --root needs a folder that holds docs/", file=sys.stderr)
+            return 2
+        del argv[:2]
+    root = root or find_root(ROOT)
+    chosen = None
+    if argv:
+        chosen = []
+        for name in argv:
+            file = Path(name).resolve()
+            if not file.is_file() or not file.is_relative_to(root / "docs"):
+                print(f"error: no page {name!r} under {root.name}/docs", file=sys.stderr)
+                return 2
+            chosen.append(file.relative_to(root).as_posix())
+    report, problems = check_all(root, chosen)
+    for problem in problems:
+        print(problem)
+    count = sum(len(row.printed) for page in report.pages.values() for row in page.rows)
+    state = f"{len(problems)} problem{'s' * (len(problems) != 1)}" if problems else "all is well"
+    print(f"{len(report.pages)} pages, {count} bound numbers: {state} ({time.perf_counter() - begin:.1f} s)")
+    return 1 if problems else 0
