@@ -8,6 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No deadline: a busy machine is no fault of the code. The examples are the same in every run.
+settings.register_profile("plain", deadline=None, derandomize=True)
+settings.load_profile("plain")
 
 ROOT = Path(__file__).resolve().parent.parent
 PALETTES = ("default", "slate")
