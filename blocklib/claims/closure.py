@@ -70,18 +70,10 @@ def _check_pages(root: Path, registry: Registry) -> Iterator[Problem]:
             yield Problem(use.path, use.line, "a claim block without an id; write /// claim | its-id")
             continue
         if use.claim not in registry.claims:
-            hint = (
-                nearest(use.claim, registry.claims)
-                if IDENT.match(use.claim)
-                else "; an id is lower-case ASCII"
-            )
-            yield Problem(
-                use.path, use.line, f"claim {use.claim!r} has no entry in {registry.file.path}{hint}"
-            )
+            hint = nearest(use.claim, registry.claims) if IDENT.match(use.claim) else "; an id is lower-case ASCII"
+            yield Problem(use.path, use.line, f"claim {use.claim!r} has no entry in {registry.file.path}{hint}")
         if not use.body:
-            yield Problem(
-                use.path, use.line, f"claim {use.claim!r} says nothing: its block is empty or not closed"
-            )
+            yield Problem(use.path, use.line, f"claim {use.claim!r} says nothing: its block is empty or not closed")
         used.setdefault(use.claim, []).append(use)
     for ident, found in used.items():
         first: dict[str, Use] = {}
@@ -166,9 +158,7 @@ def _check_tests(registry: Registry, found: evidence.Evidence) -> Iterator[Probl
             )
 
 
-def _check_references(
-    root: Path, claim: Claim, registry: Registry, library: sources.Library
-) -> Iterator[Problem]:
+def _check_references(root: Path, claim: Claim, registry: Registry, library: sources.Library) -> Iterator[Problem]:
     path = registry.file.path
     for citation in claim.sources:
         if citation.key not in library.entries:

@@ -101,17 +101,14 @@ class _Reader:
                             Problem(
                                 self.path,
                                 node.lineno,
-                                f"{node.name} hides the test of the same name in line "
-                                f"{self.tests[name].line}",
+                                f"{node.name} hides the test of the same name in line {self.tests[name].line}",
                             )
                         )
                     self.tests[name] = Test(name, self.path, node.lineno, markers + own, halted)
                 elif own:
                     self.uncollected(own)
             elif isinstance(node, ast.If | ast.Try | ast.With):
-                self.walk(
-                    [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt)], prefix, markers, idle
-                )
+                self.walk([n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt)], prefix, markers, idle)
 
     def uncollected(self, markers: tuple[Marker, ...]) -> None:
         for marker in markers:
@@ -136,9 +133,7 @@ class _Reader:
                 )
             elif not (isinstance(control, ast.Constant) and isinstance(control.value, bool)):
                 self.problems.append(
-                    Problem(
-                        self.path, call.lineno, "control= of a claim marker is True or False, written out"
-                    )
+                    Problem(self.path, call.lineno, "control= of a claim marker is True or False, written out")
                 )
             else:
                 yield Marker(ident.value, control.value, self.path, call.lineno)

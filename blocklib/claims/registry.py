@@ -217,9 +217,7 @@ class _Reader:
         tests = self.strings("tests")
         for test in tests:
             if not _TEST.match(test):
-                self.fault(
-                    f"{test!r} is not a test's name; expected tests/ROOM/test_FILE.py::test_NAME", "tests"
-                )
+                self.fault(f"{test!r} is not a test's name; expected tests/ROOM/test_FILE.py::test_NAME", "tests")
         sources = tuple(Citation.parse(text) for text in self.strings("sources"))
         for source in sources:
             if not source.place:
@@ -235,9 +233,7 @@ class _Reader:
             self.fault("graded cited but names no source")
         if grade == "measured" and not experiments:
             self.fault("graded measured but names no experiment")
-        return Claim(
-            self.ident, grade, ledger, self.how(), tests, sources, experiments, self.file.line(self.ident)
-        )
+        return Claim(self.ident, grade, ledger, self.how(), tests, sources, experiments, self.file.line(self.ident))
 
     def choice(self, key: str, known: dict[str, Any]) -> str:
         value = self.table.get(key)

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -108,13 +109,17 @@ class Library:
 
 def load(root: Path) -> Library:
     """Read docs/sources.bib under ``root``; faults are collected with their lines, nothing is raised."""
-    from pybtex.database import BibliographyDataError, parse_string
-    from pybtex.exceptions import PybtexError
-
     path = root / SOURCES_FILE
     if not path.exists():
         return Library({}, (Problem(SOURCES_FILE, 0, "the file is missing"),))
-    text = path.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
+    return _parse(path.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n"))
+
+
+@lru_cache(maxsize=4)
+def _parse(text: str) -> Library:
+    from pybtex.database import BibliographyDataError, parse_string
+    from pybtex.exceptions import PybtexError
+
     problems: list[Problem] = []
     lines: dict[str, int] = {}
     for found in _ENTRY.finditer(text):
@@ -209,7 +214,13 @@ def _fact_cites(root: Path) -> Iterator[Cite]:
     for name, table in file.data.items():
         if isinstance(table, dict) and isinstance(table.get("source"), str):
             key = Citation.parse(table["source"])
-            place = str(table.get("place", key.place))
+            rows = table.get("values", {})
+            rows = (
+                [row.get("place", "") for row in rows.values() if isinstance(row, dict)]
+                if isinstance(rows, dict)
+                else []
+            )
+            place = str(table.get("place") or key.place or ", ".join(dict.fromkeys(filter(None, rows))))
             yield Cite("fact", name, key.key, place, file.path, file.line(name, "source"))
 
 
@@ -257,9 +268,7 @@ def check(root: Path) -> list[Problem]:
             if not value:
                 problems.append(Problem(SOURCES_FILE, source.line, f"{source.key}: {name} is missing"))
         if not re.fullmatch(r"\d{4}", source.year or "0000"):
-            problems.append(
-                Problem(SOURCES_FILE, source.line, f"{source.key}: year {source.year!r} is not a year")
-            )
+            problems.append(Problem(SOURCES_FILE, source.line, f"{source.key}: year {source.year!r} is not a year"))
         if not source.link:
             problems.append(
                 Problem(
@@ -289,7 +298,5 @@ def check(root: Path) -> list[Problem]:
                 )
             )
         elif cite.kind == "fact" and not cite.place:
-            problems.append(
-                Problem(cite.path, cite.line, f"fact {cite.name}: {cite.key} without a table or section")
-            )
+            problems.append(Problem(cite.path, cite.line, f"fact {cite.name}: {cite.key} without a table or section"))
     return sorted(set(problems))

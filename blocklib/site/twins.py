@@ -241,29 +241,8 @@ def _given(item: object, lang: str) -> str:
         reading = read(item.text, lang)
         value = f"{reading.value} {reading.unit or ''}".strip()
     except BlocklibError:
-        value = " ".join(item.text.split()).casefold()  # a model, a chip, a small number in words
-        value = SMALL.get(value, value)
+        value = " ".join(item.text.split()).casefold()  # a model or a chip
     return f"given {item.name} = {value}"
-
-
-def _small_words() -> dict[str, str]:
-    """one … ninety-nine and 一 … 九十九 as figures, for givens written in words."""
-    ones = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-    names = [*ones.split(), "seventeen", "eighteen", "nineteen"]
-    tens = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-    words = {name: str(value) for value, name in enumerate(names, 1)}
-    digits = "一二三四五六七八九"
-    for value, name in enumerate(tens, 2):
-        words |= {name: str(value * 10)}
-        words |= {f"{name}-{names[unit - 1]}": str(value * 10 + unit) for unit in range(1, 10)}
-    for value in range(1, 100):
-        ten, one = divmod(value, 10)
-        head = ("" if ten == 1 else digits[ten - 1]) + "十" if ten else ""
-        words[head + (digits[one - 1] if one else "")] = str(value)
-    return words | {"两": "2"}
-
-
-SMALL = _small_words()
 
 
 # ---- signatures ---------------------------------------------------------------------------------------
