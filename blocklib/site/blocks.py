@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from blocklib.facts.fingerprint import closure, closure_hash
+from blocklib.facts import fingerprint
 from blocklib.problems import BlocklibError
 from blocklib.site import cache
 from blocklib.site.display import Recorder
@@ -77,10 +77,15 @@ def read_snippet(root: Path, name: str) -> str:
         raise BlocklibError(f"cannot read snippet {SNIPPETS}/{name}: {error}") from None
 
 
+def library_root(root: Path) -> Path:
+    """Where the library stands that blocks import: under ``root``, else the one that is running."""
+    return root if (root / "blocklib").is_dir() else fingerprint.ROOT
+
+
 def block_key(root: Path, source: str) -> str:
     """Cache key of a block: its source, everything it imports from here with its data, and all versions."""
     try:
-        closure = closure_hash(source, root)
+        closure = fingerprint.closure_hash(source, library_root(root))
     except BlocklibError:
         closure = "unreadable"  # a syntax error is reported by running, with its line
     return cache.key("block", source, closure, cache.versions())
@@ -143,7 +148,7 @@ def _preload(source: str, root: Path) -> None:
     if not wanted:
         return
     with contextlib.suppress(BlocklibError):
-        texts = [source, *(p.read_text("utf-8") for p in closure(source, root) if p.suffix == ".py")]
+        texts = [source, *(p.read_text("utf-8") for p in fingerprint.closure(source, library_root(root)) if p.suffix == ".py")]
         for name in wanted:
             if any(re.search(rf"^\s*(?:import|from) {name}\b", text, re.M) for text in texts):
                 os.environ.update({k: os.environ.get(k, v) for k, v in ONE_THREAD.items()})

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from blocklib.charts.discover import fingerprint
-from blocklib.claims import registry
+from blocklib.claims import registry, sources
 from blocklib.facts.fingerprint import closure_hash
 from blocklib.problems import BlocklibError, Problem
-from blocklib.site import blocks, cache, checked, languages, math, search, vendor
+from blocklib.site import blocks, cache, checked, languages, math, redirects, reference, search, vendor
 from blocklib.site.blockhtml import render_block
 from blocklib.site.markdown import ClaimParts
 from blocklib.site.meta import SITE_ROOT
@@ -47,11 +47,22 @@ class Build:
         self.rendered: list[str] = []  # pages that did not come from the cache
         self.report = checked.check_site(self.root)
         self.problems.update(self.report.problems)
-        self.claims = registry.load(self.root)
+        self.claims, self.sources = registry.load(self.root), sources.load(self.root)
+        self.redirects = redirects.load(self.root)
         # Code that makes pages, and the settings it is called with.
         self.machinery = cache.key(
             cache.versions(), closure_hash("blocklib.site.adapter"), (self.root / "mkdocs.yml").read_text("utf-8")
         )
+
+    def url(self, lang: str) -> Callable[[str, str], str]:
+        """Addresses for HTML that does not know where it will stand: ``url("primer/shape", "claim-x")``."""
+        prefix = SITE_ROOT + languages.LANGUAGES[lang].prefix
+
+        def address(page: str, anchor: str = "") -> str:
+            place = page.removesuffix("index").rstrip("/")
+            return prefix + (f"{place}/" if place else "") + (f"#{anchor}" if anchor else "")
+
+        return address
 
     def note(self, path: str, line: int, message: object) -> None:
         """Take note of a fault; building goes on, so that all faults are found at once."""
@@ -73,6 +84,7 @@ class Job:
         self.printed: list[tuple[int, str]] = []  # Markdown that blocks printed, with the block's line
         self.numbers = build.report.numbers(path)
         self.rows = list(self.numbers.rows) if self.numbers else []
+        self.aliases = redirects.aliases(build.root, languages.page_of(path)) if any(build.redirects.values()) else {}
 
     # ---- before Markdown --------------------------------------------------------------------------
 
@@ -101,7 +113,7 @@ class Job:
     def key(self, links: str) -> str:
         """Cache key of the finished page; ``links`` stands for the pages that links may lead to."""
         found = BLOCK.findall(self.text)
-        parts: list[object] = [self.build.machinery, links, self.lang, self.path, self.text]
+        parts: list[object] = [self.build.machinery, links, self.lang, self.path, self.text, self.aliases]
         for name in self.snippets:
             try:
                 parts.append(blocks.block_key(self.build.root, blocks.read_snippet(self.build.root, name)))
@@ -110,7 +122,8 @@ class Job:
         for kind, ident in found:
             ident = ident.strip()
             if kind == "claim":
-                parts.append(repr(self.build.claims.claims.get(ident)))
+                claim = self.build.claims.claims.get(ident)
+                parts.append([repr(claim), [repr(self.build.sources.entries.get(c.key)) for c in claim.sources] if claim else 0])
             else:
                 parts.append(_or_none(lambda ident=ident: fingerprint(ident)))
                 self.build.exhibits.add((ident, self.lang))
@@ -122,7 +135,8 @@ class Job:
 
     def claim(self, ident: str, number: int) -> ClaimParts:
         """Furnish a claim block from docs/claims.toml."""
-        return checked.claim_parts(self.build.claims[ident], number, self.lang)
+        claim = self.build.claims[ident]
+        return reference.claim_parts(claim, number, self.lang, self.build.sources, self.build.url(self.lang))
 
     def exhibit(self, ident: str, caption: str) -> str:
         """Furnish an exhibit: its static figure, cached by what the exhibit depends on."""
@@ -171,7 +185,10 @@ class Job:
     # ---- after Markdown ---------------------------------------------------------------------------
 
     def finish(self, content: str) -> str:
-        """Render the page's formulas."""
+        """Let retired ids lead to their heirs, and render the page's formulas."""
+        for ident, retired in self.aliases.items():
+            spans = "".join(f'<span id="{html.escape(old)}"></span>' for old in retired)
+            content = re.sub(rf'<[a-z0-9]+ [^>]*\bid="{re.escape(ident)}"[^>]*>', lambda m, s=spans: m[0] + s, content)
         try:
             content, faults = self.build.formulas.render(content)
         except BlocklibError as error:

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from blocklib.claims.registry import GRADES, LEDGERS, Claim
 from blocklib.problems import Problem
-from blocklib.site.markdown import ClaimParts
-from blocklib.text import Text
-
-CLAIM = Text("断言", "Claim")
-TESTS, SOURCES = Text("测试：", "Test: "), Text("出处：", "Source: ")
-
 
 @dataclass
 class SiteReport:
@@ -25,23 +17,6 @@ class SiteReport:
 
     def numbers(self, path: str) -> Any | None:
         return self.pages.get(path)
-
-
-def claim_parts(claim: Claim, number: int, lang: str) -> ClaimParts:
-    """The head and foot of a claim block, from its entry in docs/claims.toml."""
-    head = (
-        f"<b>{CLAIM[lang]} {number}</b>{GRADES[claim.grade].badge(lang)}"
-        f"<span>{escape(LEDGERS[claim.ledger].entered[lang])}</span>"
-    )
-    foot = escape(claim.how[lang])
-    stop = "；" if lang == "zh" else "; "
-    if claim.tests:
-        names = stop.join(f"<code>{escape(test.rpartition('::')[2])}</code>" for test in claim.tests)
-        foot += f"{'' if lang == 'zh' else ' '}{TESTS[lang]}{names}"
-    if claim.sources:
-        links = stop.join(escape(str(source)) for source in claim.sources)
-        foot += f"{'' if lang == 'zh' else ' '}{SOURCES[lang]}{links}"
-    return ClaimParts(LEDGERS[claim.ledger].css, head, foot)
 
 
 try:

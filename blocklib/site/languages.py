@@ -60,6 +60,12 @@ def source_path(src_uri: str, lang: str) -> str:
     return f"docs/{src_uri.removesuffix('.md')}.{lang}.md"
 
 
+def page_of(path: str) -> str:
+    """The page behind a source: ``docs/primer/shape.zh.md`` is ``primer/shape``."""
+    parts = split_source(path.removeprefix("docs/"))
+    return parts[0].removesuffix(".md") if parts else path.removeprefix("docs/").removesuffix(".md")
+
+
 def unpaired(src_uris: Iterable[str]) -> list[tuple[str, str]]:
     """Pages that miss a language, as (the file that exists, the language that is missing)."""
     found: dict[str, set[str]] = {}

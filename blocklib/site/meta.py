@@ -92,7 +92,7 @@ def report_url(issues_url: str, page: str, root: Path, fact: str = "") -> str:
 
 # ---- one set of assets for both languages -------------------------------------------------------------
 
-_ASSET = re.compile(r'((?:href|src|poster|data-src|content)=")((?:\.\./)*|\./)assets/')
+_ASSET = re.compile(r'((?:href|src|poster|data-[a-z-]+)=")((?:\.\./)*|\./)assets/')
 _ROOTED = re.compile(r'((?:href|src|data-[a-z]+)=")(/(?!/)[^"]*)"')
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from blocklib.site import notices
+from blocklib.problems import BlocklibError
+from blocklib.site import meta, notices, reference
 from blocklib.text import Text
 
 if TYPE_CHECKING:
@@ -131,8 +132,6 @@ def _browsers(lang: str) -> str:
 
 
 def _report(build: Build, lang: str) -> str:
-    from blocklib.site import meta
-
     commit = escape(meta.commit(build.root))
     rows = "".join(
         f'<dt>{label[lang]}</dt><dd data-tl-report="{name}">{f"<code>{commit}</code>" if name == "commit" else "—"}</dd>'
@@ -140,13 +139,26 @@ def _report(build: Build, lang: str) -> str:
     )
     tracker = build.issues_url
     where = TO_TRACKER[lang].replace("{url}", tracker) if tracker else NO_TRACKER[lang]
-    return REPORT[lang].replace("{fields}", f'<dl class="tl-report-fields">{rows}</dl>').replace("{where}", where)
+    fields = f'<dl class="tl-report-fields">{rows}</dl>'
+    script = f'\n<script src="{meta.SITE_ROOT}assets/js/report.js" defer></script>\n'
+    return REPORT[lang].replace("{fields}", fields).replace("{where}", where) + script
 
 
 def generated(build: Build, lang: str) -> dict[str, str]:
-    """Markdown of every generated page in ``lang``, by its place in docs/."""
-    return {
-        "reference/about.md": ABOUT[lang].replace("{browsers}", _browsers(lang)),
-        "reference/report.md": _report(build, lang),
-        "reference/notices.md": notices.page(build.root, lang),
+    """Markdown of every generated page in ``lang``, by its place in docs/. A page that cannot be made is noted."""
+    root, url = build.root, build.url(lang)
+    makers = {
+        "reference/about.md": lambda: ABOUT[lang].replace("{browsers}", _browsers(lang)),
+        "reference/report.md": lambda: _report(build, lang),
+        "reference/notices.md": lambda: notices.page(root, lang),
+        "reference/claims.md": lambda: reference.claims(root, lang, url),
+        "reference/sources.md": lambda: reference.source_list(root, lang, url),
+        "reference/glossary.md": lambda: reference.glossary(root, lang),
     }
+    made = {}
+    for place, make in makers.items():
+        try:
+            made[place] = make()
+        except BlocklibError as error:
+            build.note(f"docs/{place}", 0, error)
+    return made
