@@ -123,6 +123,8 @@ def ink_on(role: str, alpha: float = 1.0) -> str:
     """The ink that is legible on a box of this role."""
     if role == "ghost" or alpha < 0.5:
         return "ink"
+    if role in ("train", "run"):
+        return f"on-{role}"
     return "on-c" if role in ("c2", "c3") else "paper"
 
 
@@ -236,7 +238,8 @@ class Layout:
         if not self.above:
             right = max([right, *(round(measure(self.t(t), 13.5)) + 12 for t in ends)])
         if not narrow:
-            lines = [s.end for s in chart.series if s.mark in ("line", "step") and s.end is not None]
+            lines = [s.end for s in chart.series if s.end is not None and
+                     (s.mark in ("line", "step") or (s.mark == "rule" and s.y))]
             right = max([right, *(round(measure(self.t(t), 12.5)) + 14 for t in lines)])
         if self.above:
             top = 12
@@ -287,7 +290,7 @@ class Layout:
                 self.scene.marks.append(self.boxes[i])
                 self._box_labels(s, self.boxes[i])
             elif s.mark == "rule":
-                self._rule(s)
+                self._rule(s, ends)
             elif s.mark in ("points", "label"):
                 if s.mark == "points":
                     self.scene.marks.append(Dots(self.t(s.name), list(s.x), list(s.y), stroke(s.role),
@@ -405,7 +408,7 @@ class Layout:
             self._say(text, x, y, anchor=anchor, dx=dx, dy=dy, size=size, bold=s.bold,
                       role=ink_for(s.role) if s.mark == "label" else "ink")
 
-    def _rule(self, s: Series) -> None:
+    def _rule(self, s: Series, ends: list) -> None:
         dash = s.dash if s.dash is not None else True
         upright = bool(s.x)
         v = s.x[0] if upright else s.y[0]
@@ -419,7 +422,9 @@ class Layout:
             anchor = "start" if f < 0.12 else "end" if f > 0.88 else "middle"
             self._say(self.t(s.end), v, 1, py=True, dy=9, anchor=anchor, size=size, role=ink_for(s.role))
         else:
-            self._say(self.t(s.end), 1, v, px=True, dy=9, anchor="end", size=size, role=ink_for(s.role))
+            how = {"dy": 9, "anchor": "end"} if self.narrow else {"dx": 8, "anchor": "start"}
+            words = Words(self.t(s.end), 1, v, px=True, size=size, role=ink_for(s.role), **how)
+            ends.append((fraction(v, self.yr, self.chart.y.log) * self.scene.plot_height, words))
 
     def _path(self, s: Series, ends: list) -> None:
         if s.mark == "links":

@@ -91,14 +91,19 @@ def _words(w: Words, xlog: bool, ylog: bool) -> dict[str, Any]:
 def figure(chart: Chart, lang: str, narrow: bool = False, margin: Margin | None = None) -> dict[str, Any]:
     """``{"data": […], "layout": {…}}`` of ``chart`` in ``lang``; colours are token names such as ``"@run"``."""
     s = scene(chart, lang, narrow, margin)
-    data = []
-    for mark in s.marks:
+    data: list[dict[str, Any]] = []
+    layer = 0
+    for mark, before in zip(s.marks, [None, *s.marks], strict=False):
         if isinstance(mark, Boxes):
             data.append(_boxes(mark))
+            # Plotly puts bars under lines whatever their order; a layer of its own keeps ours.
+            layer += before is not None and not isinstance(before, Boxes)
         elif isinstance(mark, Path):
             data.append(_path(mark, s.xlog, s.ylog))
         else:
             data.append(_dots(mark))
+        if layer:
+            data[-1]["zorder"] = layer
 
     def axis(ends: tuple[float, float], log: bool) -> dict[str, Any]:
         bare = {"showgrid": False, "zeroline": False, "showline": False, "showticklabels": False, "ticks": "",

@@ -17,7 +17,7 @@ from blocklib.charts.layout import Boxes, Dots, Margin, Path, Scene, scene
 from blocklib.charts.model import Chart, ChartError
 
 TOKENS = ("paper", "raise", "card", "ink", "ink-2", "ink-3", "line", "line-2", "train", "run", "ghost", "c0", "c1",
-          "c2", "c3", "on-c")
+          "c2", "c3", "on-c", "on-train", "on-run")
 # A colour that stands for a token inside matplotlib and never leaves this module.
 _SENTINEL = {token: f"#a1b2{i:02x}" for i, token in enumerate(TOKENS)}
 _TOKEN = {colour: token for token, colour in _SENTINEL.items()}

@@ -46,7 +46,8 @@ def steps(width: int, core: bool) -> list[tuple[Text, Text, int, int]]:
     controls=(
         Range("d_model", Text("宽度 d", "Width d"), values=widths(), default=4096),
         Choice("count", Text("计入", "Count"), options=(
-            ("all", Text("含增益与偏置", "with gain and bias")), ("core", Text("只算核心", "core only"))), default="all"),
+            ("all", Text("含增益与偏置", "with gain and bias")),
+            ("core", Text("只算核心", "core only")))),
     ),
 )  # fmt: skip
 def norm_ops_exhibit(d_model: int, count: str) -> State:
@@ -76,7 +77,8 @@ def norm_ops_exhibit(d_model: int, count: str) -> State:
             label = Text(names[0] + (f" 等 {more + 1} 个模型" if more else ""),
                          names[0] + (f" and {more} more" if more else ""))
             series.append(Series(Text("这一宽度的模型", "models of this width"), mark="points", role="ink",
-                                 x=[total[kind]], y=[row + 0.48], labels=[label], place="left"))
+                                 x=[total[kind]], y=[row + 0.48], labels=[label],
+                                 place="left" if row == 0 else "below"))
     saved = total["layernorm"] - total["rmsnorm"]
     share = percent(saved / total["layernorm"])
     ln, rms, gap, d = (f"**{num(v)}**" for v in (total["layernorm"], total["rmsnorm"], saved, d_model))
@@ -95,13 +97,13 @@ def norm_ops_exhibit(d_model: int, count: str) -> State:
             label = Text(f"{name}（宽 {num(width)}）", f"{name} (width {num(width)})")
             table.append((label, value, "—") if kind == "layernorm" else (label, "—", value))
     return State(
-        Chart(series, height=236, narrow_height=250,
+        Chart(series, height=244, narrow_height=262,
               x=Axis(unit=Text("次运算 / 向量", "operations per vector"), range=(0, reach)),
-              y=Axis(categories=tuple(NAMES[k] for k in KINDS), range=(-0.5, 1.72)),
+              y=Axis(categories=tuple(NAMES[k] for k in KINDS), range=(-0.5, 1.9)),
               totals=[num(total[k]) for k in KINDS],
               summary=Text(
-                  f"两根横条，各按步骤分段：LayerNorm {num(total['layernorm'])} 次，RMSNorm {num(total['rmsnorm'])} 次；"
-                  "条下的圆点是真实模型。",
+                  f"两根横条，各按步骤分段：LayerNorm {num(total['layernorm'])} 次，"
+                  f"RMSNorm {num(total['rmsnorm'])} 次；条下的圆点是真实模型。",
                   f"Two bars split into steps: LayerNorm {num(total['layernorm'])} operations, RMSNorm "
                   f"{num(total['rmsnorm'])}; dots under the bars are real models.")),
         sentence,
