@@ -62,9 +62,10 @@ def _table(exhibit: Exhibit, lang: str) -> str:
     heads = zip(table["head"], mark, strict=True)
     head = "".join(f'<th scope="col"{m}>{escape(h, quote=False)}</th>' for h, m in heads)
     rows = []
-    for first, *rest in table["rows"]:
+    for k, (first, *rest) in enumerate(table["rows"]):
+        closed = ' class="tl-total"' if k == table["total"] else ""
         cells = "".join(f"<td{m}>{escape(v, quote=False)}</td>" for v, m in zip(rest, mark[1:], strict=True))
-        rows.append(f'<tr><th scope="row">{escape(first, quote=False)}</th>{cells}</tr>')
+        rows.append(f'<tr{closed}><th scope="row">{escape(first, quote=False)}</th>{cells}</tr>')
     setting = exhibit.setting(exhibit.defaults, lang)
     note = (f"（{setting}）" if lang == "zh" else f" ({setting})") if setting else ""
     label = escape(f"{DATA[lang]}{'：' if lang == 'zh' else ': '}{exhibit.title[lang]}")

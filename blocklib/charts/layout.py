@@ -84,6 +84,7 @@ class Words:
     role: str = "ink-2"
     px: bool = False
     py: bool = False
+    halo: bool = False       # may cross a line: keeps a rim of paper around itself
 
 
 @dataclass
@@ -105,7 +106,7 @@ class Scene:
 
 
 def measure(text: str, size: float) -> float:
-    """Estimated width of ``text`` in px; a little generous, since the reader's font is not known."""
+    """Estimated width of ``text`` in px, after Arial and its kin; the reader's font is not known."""
     em = 0.0
     for c in text:
         if ord(c) > 0x2E7F:
@@ -113,9 +114,9 @@ def measure(text: str, size: float) -> float:
         elif c in " ,.:;'|!ijl()·":
             em += 0.31
         elif c.isupper() or c in "mw%+−×":
-            em += 0.68
+            em += 0.7
         else:
-            em += 0.58
+            em += 0.555
     return em * size
 
 
@@ -406,7 +407,7 @@ class Layout:
                 elif px - need / 2 < -self.margin.left:
                     anchor, dx = "start", -6
             self._say(text, x, y, anchor=anchor, dx=dx, dy=dy, size=size, bold=s.bold,
-                      role=ink_for(s.role) if s.mark == "label" else "ink")
+                      role=ink_for(s.role) if s.mark == "label" else "ink", halo=s.mark == "points")
 
     def _rule(self, s: Series, ends: list) -> None:
         dash = s.dash if s.dash is not None else True
@@ -422,7 +423,7 @@ class Layout:
             anchor = "start" if f < 0.12 else "end" if f > 0.88 else "middle"
             self._say(self.t(s.end), v, 1, py=True, dy=9, anchor=anchor, size=size, role=ink_for(s.role))
         else:
-            how = {"dy": 9, "anchor": "end"} if self.narrow else {"dx": 8, "anchor": "start"}
+            how = {"dy": 9, "anchor": "end", "halo": True} if self.narrow else {"dx": 8, "anchor": "start"}
             words = Words(self.t(s.end), 1, v, px=True, size=size, role=ink_for(s.role), **how)
             ends.append((fraction(v, self.yr, self.chart.y.log) * self.scene.plot_height, words))
 
@@ -445,7 +446,7 @@ class Layout:
             k = max(i for i, v in enumerate(y) if v is not None)
             how = {"anchor": "start", "dx": 8, "size": 12.5}
             if self.narrow:
-                how = {"anchor": "end", "dx": 2, "dy": 11, "size": 11.5}
+                how = {"anchor": "end", "dx": 2, "dy": 11, "size": 11.5, "halo": True}
             words = Words(self.t(s.end), x[k], y[k], role=ink_for(s.role), **how)
             ends.append((fraction(y[k], self.yr, self.chart.y.log) * self.scene.plot_height, words))
 

@@ -213,11 +213,13 @@ class Chart:
 class Table:
     """The exhibit's data table: a head and rows of equal length; the first column names the row.
 
-    Cells are Text or str; numbers are set in figures by :func:`blocklib.charts.num`.
+    Cells are Text or str; numbers are set in figures by :func:`blocklib.charts.num`. total: index of the row
+    that sums the rows above it; it closes the account.
     """
 
     head: Sequence[Label]
     rows: Sequence[Sequence[Label | int | float | Fraction | Decimal]]
+    total: int | None = None
 
     def __post_init__(self) -> None:
         head = tuple(text_of(h, "table head") for h in self.head)
@@ -230,4 +232,6 @@ class Table:
             for cell in row:
                 if not isinstance(cell, (Text, str, *NUMBERS)) or isinstance(cell, bool):
                     raise ChartError(f"table row {i}: {cell!r} is no text and no number")
+        if self.total is not None and not 0 < self.total < len(rows):
+            raise ChartError(f"table: there is no row {self.total} below others to be the total")
         _set(self, head=head, rows=rows)

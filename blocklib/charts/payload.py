@@ -45,11 +45,14 @@ def numeric(value: Any, lang: str) -> bool:
 
 
 def table_document(table: Table, lang: str) -> dict[str, Any]:
-    """The table as strings: ``{"head": […], "rows": [[…], …], "amounts": […]}`` (columns that hold amounts)."""
+    """The table as strings: ``{"head": […], "rows": [[…], …], "amounts": […], "total": …}``.
+
+    amounts: the columns that hold amounts; total: the row that closes the account, or None.
+    """
     columns = range(len(table.head))
     amounts = [c for c in columns if c and all(numeric(row[c], lang) for row in table.rows)]
     return {"head": [h[lang] for h in table.head], "rows": [[cell(v, lang) for v in row] for row in table.rows],
-            "amounts": amounts}
+            "amounts": amounts, "total": table.total}
 
 
 def margins(exhibit: Exhibit, lang: str, narrow: bool) -> Margin:

@@ -84,6 +84,8 @@ def _words(w: Words, xlog: bool, ylog: bool) -> dict[str, Any]:
         out["xshift"] = rounded(w.dx)
     if w.dy:
         out["yshift"] = rounded(w.dy)
+    if w.halo:
+        out["bgcolor"] = "@paper"
     font = {"size": w.size, "color": f"@{w.role}"} | ({"weight": 700} if w.bold else {})
     return out | {"font": font}
 

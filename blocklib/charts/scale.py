@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from blocklib.charts.model import Axis
-from blocklib.charts.numerals import short
+from blocklib.charts.numerals import power, short
 
 
 def span(axis: Axis, values: list[float], edges: list[float]) -> tuple[float, float]:
@@ -71,4 +71,6 @@ def ticks(axis: Axis, ends: tuple[float, float], lang: str, limit: int) -> list[
         given = [(v, t) for v, t in axis.ticks if low <= v <= high]
         return [(v, short(v, lang) if t is None else t[lang]) for v, t in given]
     values = (log_ticks if axis.log else linear_ticks)(low, high, limit)
+    if axis.log and (min(values) < 1e-3 or max(values) >= 1e6):   # one way of writing along one axis
+        return [(v, str(v) if v in (1, 10) else power(v)) for v in values]
     return [(v, short(v, lang)) for v in values]

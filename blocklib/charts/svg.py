@@ -73,7 +73,8 @@ def _draw(s: Scene) -> str:
             ax.annotate(t.text.replace("$", r"\$"), (t.x, t.y), xycoords=coords[t.px, t.py],
                         xytext=(t.dx, t.dy - 0.36 * t.size), textcoords="offset points",
                         ha=_ANCHORS[t.anchor], va="baseline", fontsize=t.size, color=_SENTINEL[t.role],
-                        fontweight=700 if t.bold else 400, annotation_clip=False, zorder=1000)
+                        fontweight=700 if t.bold else 400, annotation_clip=False, zorder=1000,
+                        gid="halo" if t.halo else None)
         out = io.StringIO()
         # The reader's browser has the glyphs; matplotlib's own font need not.
         quiet, level = logging.getLogger("matplotlib"), logging.getLogger("matplotlib").level
@@ -118,6 +119,8 @@ def _compact(raw: str) -> str:
 
     def walk(node: ElementTree.Element, in_defs: bool, inherited: dict[str, str]) -> None:
         tag = node.tag.rsplit("}", 1)[-1]
+        if node.get("id") == "halo":
+            inherited = inherited | {"halo": "1"}
         style = inherited | _style(node.get("style", ""))
         if tag in ("metadata", "style", "clipPath"):
             return
@@ -141,10 +144,11 @@ def _compact(raw: str) -> str:
             attrs = f' text-anchor="{anchor}"' if anchor != "start" else ""
             attrs += ' font-weight="700"' if bold else ""
             words = escape("".join(node.itertext()))
+            rim = ";paint-order:stroke;stroke:var(--tl-paper);stroke-width:3.5" if "halo" in style else ""
             if size is None:
                 raise ChartError("static picture: text without a size")
             out.append(f'<text x="{x}" y="{y}" font-size="{float(size[1]):g}"{attrs} '
-                       f'style="{_paint(style)}">{words}</text>')
+                       f'style="{_paint(style)}{rim}">{words}</text>')
         for child in node:
             walk(child, in_defs or tag == "defs", style if tag == "g" else inherited)
 

@@ -107,5 +107,5 @@ def norm_ops_exhibit(d_model: int, count: str) -> State:
                   f"Two bars split into steps: LayerNorm {num(total['layernorm'])} operations, RMSNorm "
                   f"{num(total['rmsnorm'])}; dots under the bars are real models.")),
         sentence,
-        Table((Text("步骤或模型", "Step or model"), "LayerNorm", "RMSNorm"), table),
+        Table((Text("步骤或模型", "Step or model"), "LayerNorm", "RMSNorm"), table, total=len(rows)),
     )

@@ -43,7 +43,7 @@
     host.dataset.said = text;
     host.replaceChildren(...text.split("**").map((part, i) => i % 2 ? make("b", { textContent: part }) : part));
   }
-  function fill(table, { head, rows, amounts }) {
+  function fill(table, { head, rows, amounts, total }) {
     const row = (cells, section) => {
       const tr = make("tr");
       cells.forEach((text, c) => {
@@ -56,6 +56,7 @@
     };
     $("thead", table).replaceChildren(row(head, "thead"));
     $("tbody", table).replaceChildren(...rows.map(r => row(r, "tbody")));
+    if (total !== null) $("tbody", table).rows[total].className = "tl-total";
   }
 
   class Exhibit {
