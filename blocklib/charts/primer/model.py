@@ -5,7 +5,7 @@ from __future__ import annotations
 from blocklib.atlas.models import load
 from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Steps, Table, exhibit, num, percent
 from blocklib.text import Text
-from blocklib.theory.masks import attention_cells, causal_cells, visible_positions
+from blocklib.theory.masks import causal_cells, grid_cells, visible_positions
 
 SIX = (
     ("x = embed(ids)", Text("编号换成向量", "ids become vectors")),
@@ -75,7 +75,7 @@ def causal_mask(position: int, mask: str) -> State:
     rows = range(POSITIONS)
     cells = [(key, row) for row in rows for key in range(opened(row)) if row != position]
     mine = [(key, position) for key in range(opened(position))]
-    total = causal_cells(POSITIONS) if mask == "causal" else attention_cells(POSITIONS)
+    total = causal_cells(POSITIONS) if mask == "causal" else grid_cells(POSITIONS)
     series = [
         Series(Text("其他位置可读", "open to others"), x=[c[0] for c in cells], y=[c[1] for c in cells], mark="cells",
                role="ghost", thickness=0.9),
@@ -86,10 +86,10 @@ def causal_mask(position: int, mask: str) -> State:
     reads = "、".join(str(k) for k, _ in mine), ", ".join(str(k) for k, _ in mine)
     sentence = Text(
         f"{'因果掩码下' if mask == 'causal' else '没有掩码时'}，位置 **{position}** 能读 **{opened(position)}** 个位置：{reads[0]}。"
-        f"整张网格 **{attention_cells(POSITIONS)}** 格，开着 **{total}** 格（**{percent(total / attention_cells(POSITIONS))}**）。",
+        f"整张网格 **{grid_cells(POSITIONS)}** 格，开着 **{total}** 格（**{percent(total / grid_cells(POSITIONS))}**）。",
         f"{'Under the causal mask' if mask == 'causal' else 'Without a mask'}, position **{position}** reads "
-        f"**{opened(position)}**: {reads[1]}. Of **{attention_cells(POSITIONS)}** cells **{total}** are open "
-        f"(**{percent(total / attention_cells(POSITIONS))}**).")  # fmt: skip
+        f"**{opened(position)}**: {reads[1]}. Of **{grid_cells(POSITIONS)}** cells **{total}** are open "
+        f"(**{percent(total / grid_cells(POSITIONS))}**).")  # fmt: skip
     table = [(Text(f"位置 {i}", f"position {i}") if i != position else Text(f"▸ 位置 {i}", f"▸ position {i}"), opened(i),
               ", ".join(str(k) for k in range(opened(i)))) for i in rows]  # fmt: skip
     return State(
