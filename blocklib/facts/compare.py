@@ -37,7 +37,7 @@ def compare(reading: Reading, value: FactValue, unit: str | None = None) -> str 
     if reading.unit != base:
         have = format_value(value, base)
         if base is None:
-            return f"{said} but the value is {have}: it has no unit, so {_written_unit(reading)} stands outside the link"
+            return f"{said} but the value is {have}, without a unit: {_written_unit(reading)} stands outside the link"
         if reading.unit is None:
             return f"{said} without a unit but the value is {have} ({base})"
         return f"{said} in {reading.unit} but the value is {have} ({base})"

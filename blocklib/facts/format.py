@@ -37,10 +37,11 @@ def format_value(value: FactValue, unit: str | None = None, lang: str = "en", di
                  style: str = "auto", places: int | None = None) -> str:
     """``value`` as text in ``lang`` (``"zh"`` or ``"en"``).
 
-    ``unit``: a base unit (``"B"``, ``"FLOP/s"``, ``"s"``, ``"token"`` …) or None. ``digits``: significant digits (more
-    where the integer part is longer); ``places``: digits after the point instead. ``style``: ``plain`` writes the number
-    out; ``magnitude`` uses 万 亿 万亿 or million billion trillion; ``letter`` K M B T (in Chinese 万 亿); ``percent``;
-    ``scientific`` (``4.74 × 10⁻⁶``); ``binary`` (KiB, MiB …, bytes only); ``times`` (``×``, 倍); ``auto`` chooses.
+    ``unit``: a base unit (``"B"``, ``"FLOP/s"``, ``"s"``, ``"token"`` …) or None. ``digits``: significant digits
+    (more where the integer part is longer); ``places``: digits after the point instead. ``style``: ``plain`` writes
+    the number out; ``magnitude`` uses 万 亿 万亿 or million billion trillion; ``letter`` K M B T (in Chinese 万 亿);
+    ``percent``; ``scientific`` (``4.74 × 10⁻⁶``); ``binary`` (KiB, MiB …, bytes only); ``times`` (``×``, 倍);
+    ``auto`` chooses.
     A :class:`Range` shares its unit (``6.9–40.8%``); a :class:`Measured` is cut to the digits its noise supports.
     Raises :class:`FactError` for an unknown style, language or unit.
     """

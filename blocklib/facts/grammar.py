@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from blocklib.facts.units import unit_at
+from blocklib.facts.suffix import FOLD, Suffix, suffix_at
 from blocklib.facts.values import ReadingError
 from blocklib.facts.words import ZH_MAGNITUDE, chinese, chinese_at, english_at
 
@@ -83,17 +83,6 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Suffix:
-    """Magnitude, percent or multiple mark and unit after the digits, as one factor to the base unit."""
-
-    end: int
-    factor: Fraction = Fraction(1)
-    unit: str | None = None
-    given: bool = False
-    more: bool = False
-
-
-@dataclass(frozen=True)
 class Quantity:
     """``kind``: "one", "range" or "±". ``more``: 三千多, three thousand-odd."""
 
@@ -117,72 +106,32 @@ _GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 CHAIN = re.compile(r"[0-9]+([-/:])[0-9]+(?:\1[0-9]+)+")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)(?![0-9A-Za-z_.])")
 _POWER = re.compile(
-    r"(?P<times>[ \u00a0]*(?:×|x|\*|·|⋅|\\times|\\cdot)[ \u00a0]*)?10(?:\^\{([+-]?[0-9]+)\}|\^([+-]?[0-9]+)|([⁺⁻]?[⁰¹²³⁴-⁹]+))"
+    r"(?P<times>[ \u00a0]*(?:×|x|\*|·|⋅|\\times|\\cdot)[ \u00a0]*)?"
+    r"10(?:\^\{([+-]?[0-9]+)\}|\^([+-]?[0-9]+)|([⁺⁻]?[⁰¹²³⁴-⁹]+))"
 )
 _GAP = "[ \u00a0]?"
 _OVER = re.compile(r"/([0-9]+(?:,[0-9]{3})*)(?![0-9.,]*[0-9]|/[0-9])")
-_ZH_PARTS = re.compile(
+_TIMES = re.compile(f"×{_GAP}(?=[0-9])")
+_TENTHS = re.compile(f"{_GAP}成(?:(?=多|左右|以[上下]|[的。，；、,.;)）% ]|$))")
+_ENGLISH_FOLD = re.compile(r"([A-Za-z]+?)fold(?![A-Za-z])")
+_BARE = re.compile(r"hundred|thousand|million|billion|trillion", re.I)
+ZH_PARTS = re.compile(
     f"(?P<bottom>[0-9,]+|[零〇一二两三四五六七八九十百千万亿]+){_GAP}分之{_GAP}"
     "(?P<top>[0-9]+(?:\\.[0-9]+)?|[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?)"
 )
-_ATTACHED = re.compile(r"([KkMBT])(?![A-Za-z0-9_/])")
-_ATTACHED_SCALE = {"K": 10**3, "k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-_ZH_MAG = re.compile(f"{_GAP}(?P<mid>[多余]{_GAP})?(?P<mag>万亿|千亿|百亿|千万|百万|万|亿|千(?!瓦)|百(?!分))(?![万亿])")
-_EN_MAG = re.compile(r"[ \u00a0-]?(hundred|thousand|million|billion|trillion)(?![A-Za-z])", re.I)
-_EN_SCALE = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_MORE = re.compile(f"{_GAP}(?:[多](?!头|项|模|任|语|样|元|少|于|达)|余(?!弦|数|额|下|项)|-odd(?![A-Za-z]))")
-_SHARE = re.compile(rf"{_GAP}(?:%|percentage points?(?![A-Za-z])|per ?cent(?![A-Za-z])|个百分点)(?!{_GAP}[%‰])")
-_MILLE = re.compile(rf"{_GAP}(?:‰|per ?mille?(?![A-Za-z]))(?!{_GAP}[%‰])")
-_FOLD = re.compile(
-    rf"(?:{_GAP}倍|{_GAP}×(?!{_GAP}[0-9A-Za-z])|[ \u00a0-]?fold(?![A-Za-z])|[ \u00a0]times(?![A-Za-z])|x(?![A-Za-z0-9_]))"
-)
-
-
-def suffix_at(text: str, pos: int, mantissa_in_words: bool = False, more: bool = False) -> Suffix:
-    """Magnitude, then 多, then percent, multiple or unit. Attached ``B`` is billion, after a space it is byte."""
-    factor, given, unit = Fraction(1), False, None
-    match = None if mantissa_in_words else _ATTACHED.match(text, pos)
-    if match:
-        factor, pos, given = Fraction(_ATTACHED_SCALE[match[1]]), match.end(), True
-    elif match := _ZH_MAG.match(text, pos):
-        if not mantissa_in_words or match["mid"] or more:
-            factor, pos, given = Fraction(ZH_MAGNITUDE[match["mag"]]), match.end(), True
-            more = more or bool(match["mid"])
-    elif not mantissa_in_words and (match := _EN_MAG.match(text, pos)):
-        factor, pos, given = Fraction(_EN_SCALE[match[1].lower()]), match.end(), True
-    if not more and (match := _MORE.match(text, pos)):
-        more, pos = True, match.end()
-        # 三千多万: the magnitude may follow the 多.
-        if not given and (match := re.compile(f"{_GAP}(万亿|千万|百万|万|亿)").match(text, pos)):
-            factor, pos, given = Fraction(ZH_MAGNITUDE[match[1]]), match.end(), True
-    if match := _SHARE.match(text, pos):
-        return Suffix(match.end(), factor / 100, None, True, more)
-    if match := _MILLE.match(text, pos):
-        return Suffix(match.end(), factor / 1000, None, True, more)
-    if match := _FOLD.match(text, pos):
-        return Suffix(match.end(), factor, None, True, more)
-    start = pos + 1 if pos < len(text) and text[pos] in " -\u00a0" else pos
-    if pos == start or text[pos] != "-" or mantissa_in_words:
-        found = unit_at(text, start)
-        # "8.03B" is a count of billions; "8.03B/s" could be either and is left over.
-        if found and not (start == pos and found[3] == "B" and not given):
-            return Suffix(found[0], factor * found[2], found[1], True, more)
-    return Suffix(pos, factor, unit, given, more)
-
-
 def item_at(text: str, pos: int, prose: bool = False) -> Item | None:
     """The item that starts at ``pos``. None: nothing starts there. Raises :class:`ReadingError` for a bad one."""
     sign, start = 1, pos
     if text[pos:pos + 1] in ("-", "+"):
         sign, pos = (-1 if text[pos] == "-" else 1), pos + 1
-    match = re.compile(f"×{_GAP}(?=[0-9])").match(text, pos)
+    match = _TIMES.match(text, pos)
     times, pos = bool(match), match.end() if match else pos
     char = text[pos:pos + 1]
     if not char or (pos > start and not (char.isascii() and char.isdigit()) and char not in VULGAR):
         return None
     if char in VULGAR:
         item = Item(Fraction(*VULGAR[char]), Fraction(0), True, None, (pos, pos + 1), pos + 1, Suffix(0), fraction=True)
-    elif match := _ZH_PARTS.match(text, pos):
+    elif match := ZH_PARTS.match(text, pos):
         item = _zh_parts(match)
     elif "0" <= char <= "9":
         item = _digits(text, pos)
@@ -222,7 +171,8 @@ def _digits(text: str, pos: int) -> Item:
             raise ReadingError(f"{text[pos:match.end()]!r} divides by zero")
         if decimals:
             raise ReadingError(f"{text[pos:match.end()]!r} is not a fraction of two integers")
-        return Item(mantissa / bottom, Fraction(0), True, None, (pos, match.end()), match.end(), Suffix(0), fraction=True)
+        end = match.end()
+        return Item(mantissa / bottom, Fraction(0), True, None, (pos, end), end, Suffix(0), fraction=True)
     return Item(mantissa, place, not decimals, decimals, (pos, end), end, Suffix(0))
 
 
@@ -260,22 +210,20 @@ def _words(text: str, pos: int) -> Item | None:
         end = pos + (2 if char == "一" else 1)
         return Item(Fraction(1, 2), Fraction(0), True, None, (pos, end), end, Suffix(0), fraction=True)
     if char.isascii():
-        fold = re.compile(r"([A-Za-z]+?)fold(?![A-Za-z])").match(text, pos)
-        if fold:
+        if fold := _ENGLISH_FOLD.match(text, pos):
             word = english_at(fold[1], 0, True)
             if word and word.end == len(fold[1]):
-                return Item(word.value, word.place, True, None, (pos, fold.end(1)), fold.end(), Suffix(fold.end(), given=True))
+                end = fold.end()
+                return Item(word.value, word.place, True, None, (pos, fold.end(1)), end, Suffix(end, given=True))
         word = english_at(text, pos, bare=True)
         # A bare "thousand" is only a number where it multiplies: thousand-fold, thousand times.
-        if word and re.match(r"hundred|(?:thous|m|b|tr)[a-z]*", text[pos:word.end], re.I) and (
-            not _FOLD.match(text, word.end)
-        ):
+        if word and _BARE.match(text, pos) and not FOLD.match(text, word.end):
             return None
     else:
         word = chinese_at(text, pos)
-        if word and (match := re.compile(f"{_GAP}成(?:(?=多|左右|以[上下]|[的。，；、,.;)）% ]|$))").match(text, word.end)):
-            tenth = Fraction(1, 10)
-            return Item(word.value * tenth, tenth, False, 0, (pos, word.end), match.end(), Suffix(match.end(), given=True))
+        if word and (match := _TENTHS.match(text, word.end)):
+            tenth, end = Fraction(1, 10), match.end()
+            return Item(word.value * tenth, tenth, False, None, (pos, word.end), end, Suffix(end, given=True))
     if not word:
         return None
     if word.kind == "times":
@@ -308,10 +256,10 @@ def _zh_parts(match: re.Match) -> Item:
         raise ReadingError(f"cannot read {match[0]!r}")
     if not below:
         raise ReadingError(f"{match[0]!r} divides by zero")
-    span, share = match.span(), bottom in ZH_MAGNITUDE
-    if share:
-        return Item(above / below, place / below, False, None, span, match.end(), Suffix(match.end(), given=True))
-    return Item(above / below, Fraction(0), True, None, span, match.end(), Suffix(match.end(), given=True), fraction=True)
+    span, settled = match.span(), Suffix(match.end(), given=True)
+    if bottom in ZH_MAGNITUDE:
+        return Item(above / below, place / below, False, None, span, match.end(), settled)
+    return Item(above / below, Fraction(0), True, None, span, match.end(), settled, fraction=True)
 
 
 _RANGE = re.compile(r"[–‒~～-]")

@@ -50,8 +50,10 @@ class Reading:
 _BEFORE = (
     ("<*", r"nearly|almost|close to|just under|just below|接近|将近|近乎|几乎|近|略低于|略少于|略小于"),
     (">*", r"just over|just above|a little over|slightly over|slightly more than|略高于|略多于|略大于|略超|刚过"),
-    (">=", r">=|≥|⩾|≧|\\geq?(?![a-z])|at least|no less than|no fewer than|not less than|至少|不少于|不低于|不小于|最少|起码"),
-    ("<=", r"<=|≤|⩽|≦|\\leq?(?![a-z])|at most|no more than|not more than|up to|至多|不超过|不多于|不高于|不大于|最多|最高"),
+    (">=", r">=|≥|⩾|≧|\\geq?(?![a-z])|at least|no less than|no fewer than|not less than|"
+           r"至少|不少于|不低于|不小于|最少|起码"),
+    ("<=", r"<=|≤|⩽|≦|\\leq?(?![a-z])|at most|no more than|not more than|up to|"
+           r"至多|不超过|不多于|不高于|不大于|最多|最高"),
     (">", r">|＞|\\gt(?![a-z])|more than|over|above|greater than|exceeding|超过|大于|高于|多于|超"),
     ("<", r"<|＜|\\lt(?![a-z])|less than|fewer than|under|below|smaller than|不到|不足|小于|低于|少于|未满"),
     ("~", r"≈|~|～|≃|≅|\\approx(?![a-z])|\\sim(?![a-z])|approximately|approx\.?|about|around|roughly|some|circa|"
@@ -116,7 +118,8 @@ def _relation(shown: str) -> tuple[str, bool, bool, int, int]:
     if match := _SUFFIX.search(shown, start):
         after = _AFTER[int(match.lastgroup[1:])][0]
         if relation not in ("=", after):
-            raise ReadingError(f"cannot read {shown!r}: two relations, {shown[:start].strip()!r} and {match[0].strip()!r}")
+            both = f"{shown[:start].strip()!r} and {match[0].strip()!r}"
+            raise ReadingError(f"cannot read {shown!r}: two relations, {both}")
         relation, end = after, match.start()
     return relation[:-1] if relation[-1] in "*!" else relation, relation[-1] == "*", relation == "=!", start, end
 

@@ -67,8 +67,8 @@ def _alternatives(names) -> str:
 
 # A slash that a letter follows must be a denominator we know; "5 GB/foo" is no 5 GB.
 _UNIT = re.compile(
-    rf"(?P<above>{_alternatives(NAMES)})"
-    rf"(?:[  ]?/[  ]?(?P<below>{_alternatives(BELOW)})|[  ]per[  ](?P<per>{_alternatives(BELOW)})|(?!/[A-Za-z]))"
+    rf"(?P<above>{_alternatives(NAMES)})(?:[ \u00a0]?/[ \u00a0]?(?P<below>{_alternatives(BELOW)})"
+    rf"|[ \u00a0]per[ \u00a0](?P<per>{_alternatives(BELOW)})|(?!/[A-Za-z]))"
 )
 
 

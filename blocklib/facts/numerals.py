@@ -1,0 +1,190 @@
+"""Every numeral of running text, as spans: what a reader takes for a number and a fact must vouch for.
+
+Found: every run of decimal digits of any script, with its sign, separators, magnitude, multiple and unit; fractions
+and shares (½, 1/8, 三分之一, 百分之五, 一半, two thirds, half the …); number words with a magnitude from a hundred up;
+multiples in words (三倍, twice the …, tenfold, three times as …). Not found, because they are language: one …
+ninety-nine and 一 … 九十九 before a noun, ordinals in words, magnitudes without a number (百万参数, hundreds of, 数千).
+Which of the spans are names, dates and references is :mod:`blocklib.facts.allow`'s business.
+
+One pass for digits and one for words; each looks ahead a bounded distance, so the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from blocklib.facts.grammar import CHAIN, VULGAR, ZH_PARTS, normalise, quantity_at
+from blocklib.facts.suffix import FOLD, MORE
+from blocklib.facts.values import ReadingError
+from blocklib.facts.words import MAGNITUDES, ONES, TENS, ZH_RUN, english_at
+
+
+class Span(NamedTuple):
+    """``text[start:end]`` is a numeral."""
+
+    start: int
+    end: int
+
+
+_DIGIT = re.compile(rf"\d|[{''.join(VULGAR)}]")
+_TAIL = re.compile(r"\d+(?:[.,]\d+)*(?:\^\{?[+-]?\d+\}?|[⁺⁻]?[⁰¹²³⁴-⁹]+)?")
+_SIGN_AFTER = re.compile(r"[\w)\]}%‰]", re.ASCII)
+_ZH_START = re.compile("[零〇一二两三四五六七八九十]|[百千万亿]+分之")
+_SCALE = re.compile("[万亿]+")
+_VAGUE = "数几"
+_NOT_HALF = "另前后上下每这那哪第"
+_TENTHS = re.compile("[ \u00a0]?成(?=多|左右|以[上下]|[的。，；、,.;)）])")
+_WORDS = "|".join(sorted({*ONES, *TENS, *MAGNITUDES, "hundred", "an?", "half", "twice", "thrice"}, key=len, reverse=True))
+_ENGLISH = re.compile(rf"(?<![A-Za-z0-9_])(?:{_WORDS})(?:fold)?(?![A-Za-z])", re.I)
+_BIG = re.compile(r"(?<![A-Za-z])(?:hundred|thousand|million|billion|trillion)(?![A-Za-z])", re.I)
+_FOLD_WORD = re.compile(rf"(?:{_WORDS})[ \u00a0-]?fold(?![A-Za-z])", re.I)
+_BE = re.compile(r"(?:is|are|was|were)[ \u00a0]$", re.I)
+# "three times as many" multiplies, "three times" counts occasions.
+_COMPARES = re.compile(
+    r"[ \u00a0](?:as|more|less|fewer|the|its|their|that|those|larger|smaller|greater|bigger|faster|slower|longer|shorter|"
+    r"wider|deeper|higher|lower|cheaper|what)(?![A-Za-z])", re.I)
+_AS_HALF = re.compile(r"[ \u00a0](?:of|the|as|its|their|that|those|these|this|an?)(?![A-Za-z])", re.I)
+_PERCENT = re.compile(r"[ \u00a0-](?:percent|per cent|percentage)(?![A-Za-z])", re.I)
+_COMPOUND = re.compile("-[A-Za-z]")
+_OF = re.compile(r"[ \u00a0](?:of|as)(?![A-Za-z])", re.I)
+_ONE_HALF = re.compile(r"(?:the|first|second|other|latter|former|upper|lower|left|right|top|bottom|either|each|causal|"
+                       r"which|every|this|that|another)[ \u00a0-]$", re.I)
+
+
+def find_numerals(text: str, lang: str) -> list[Span]:
+    """Spans of all numerals of ``text``, in order and without overlap. ``lang`` is ``"zh"`` or ``"en"``.
+
+    Every decimal digit of the text lies in exactly one span. English words are looked for on Chinese pages too, as
+    terms stay English there; Chinese words only on Chinese pages.
+    """
+    plain = normalise(text)
+    spans = _digits(plain)
+    words = _english(plain)
+    if lang != "en":
+        words += _chinese(plain)
+    taken = sorted(spans)
+    for span in sorted(words, key=lambda s: (s.start, -s.end)):
+        taken.append(span)
+    out: list[Span] = []
+    for span in sorted(taken, key=lambda s: (s.start, -s.end)):
+        if out and span.start < out[-1].end:
+            # 三分之 1 … and 3 百万: two passes met on one numeral.
+            out[-1] = Span(out[-1].start, max(out[-1].end, span.end))
+        else:
+            out.append(span)
+    return out
+
+
+def _digits(text: str) -> list[Span]:
+    spans: list[Span] = []
+    end = 0
+    for match in _DIGIT.finditer(text):
+        if match.start() < end:
+            continue
+        start = match.start()
+        before = text[start - 1:start]
+        if before in ("-", "+") and start - 1 >= end and not _SIGN_AFTER.match(text[start - 2:start - 1]):
+            start -= 1
+        elif before == "×" and start - 1 >= end and not _SIGN_AFTER.match(text[start - 2:start - 1]):
+            start -= 1
+        end = max(_quantity(text, start), _tail(text, match.start()))
+        spans.append(Span(start, end))
+    return spans
+
+
+def _quantity(text: str, start: int) -> int:
+    """End of the quantity at ``start``; where it cannot be read, of what looks like one."""
+    try:
+        found = quantity_at(text, start, prose=True)
+    except ReadingError:
+        found = None
+    return found.end if found else start
+
+
+def _tail(text: str, pos: int) -> int:
+    """End of the digits at ``pos`` as they hang together, readable or not: dates, versions, powers."""
+    chain = CHAIN.match(text, pos)
+    if chain:
+        return chain.end()
+    match = _TAIL.match(text, pos)
+    return match.end() if match else pos + 1
+
+
+def _chinese(text: str) -> list[Span]:
+    spans = [Span(*match.span()) for match in ZH_PARTS.finditer(text)]
+    done = 0
+    for match in ZH_RUN.finditer(text):
+        start, end = match.span()
+        run, before = match[0], text[start - 1:start]
+        if start < done or before in _VAGUE and before:
+            continue
+        done = end
+        if run == "一" and text.startswith("半", end):
+            if before not in _NOT_HALF or not before:
+                spans.append(Span(start, end + 1))
+            continue
+        if not _ZH_START.match(run) or text.startswith("分之", end):
+            continue
+        tail = MORE.match(text, end)
+        after = tail.end() if tail else end
+        if tail and (scale := _SCALE.match(text, after)):
+            after = scale.end()
+        fold = FOLD.match(text, after) if text[after:after + 1] in "倍 \u00a0" else None
+        tenths = _TENTHS.match(text, end) if len(run) == 1 else None
+        if fold and fold[0].endswith("倍") and not text.startswith("倍数", fold.end() - 1):
+            spans.append(Span(start, fold.end()))
+        elif tenths:
+            spans.append(Span(start, tenths.end()))
+        elif re.search("[百千万亿]", run) and not run.startswith(("零", "〇")):
+            spans.append(Span(start, _unit_end(text, start, after)))
+        elif tail and after > tail.end():
+            spans.append(Span(start, after))
+    return spans
+
+
+def _unit_end(text: str, start: int, least: int) -> int:
+    return max(least, _quantity(text, start))
+
+
+def _english(text: str) -> list[Span]:
+    spans: list[Span] = []
+    end = 0
+    for match in _ENGLISH.finditer(text):
+        start = match.start()
+        if start < end:
+            continue
+        stop = _english_at(text, start)
+        if stop:
+            spans.append(Span(start, stop))
+            end = stop
+    return spans
+
+
+def _english_at(text: str, start: int) -> int | None:
+    """End of the number in words at ``start`` when a reader takes it for one, else None."""
+    if fold := _FOLD_WORD.match(text, start):
+        return None if _BE.search(text[max(0, start - 6):start]) else fold.end()
+    word = english_at(text, start)
+    if word is None:
+        return None
+    shown = text[start:word.end].lower()
+    if word.kind == "times":
+        return word.end if _COMPARES.match(text, word.end) else None
+    if shown == "half":
+        apart = _ONE_HALF.search(text[max(0, start - 9):start])
+        return word.end if _AS_HALF.match(text, word.end) and not apart else None
+    if word.kind in ("fraction", "share"):
+        # A third-party library, a half-precision copy, the two halves: no amounts.
+        if shown.endswith("halves") or _COMPOUND.match(text, word.end):
+            return None
+        article = shown.startswith(("a ", "an ", "a\u00a0", "an\u00a0")) and not shown.endswith("half")
+        return word.end if not article or _OF.match(text, word.end) else None
+    fold = FOLD.match(text, word.end)
+    if _BIG.search(shown):
+        return _unit_end(text, start, word.end)
+    if fold and (fold[0].lower().endswith("fold") or _COMPARES.match(text, fold.end())):
+        return fold.end()
+    if _PERCENT.match(text, word.end):
+        return _unit_end(text, start, word.end)
+    return None
