@@ -46,13 +46,13 @@ def entries() -> tuple[tuple[str, tuple[re.Pattern, ...]], ...]:
 _PART = re.compile(r"(?<!\(\?)<([a-z]+)>")
 
 
-def is_allowed(text: str, start: int, end: int, lang: str) -> str | None:
-    """Why the numeral ``text[start:end]`` needs no fact, or None when it does.
+def is_allowed(text: str, span: tuple[int, int], lang: str) -> str | None:
+    """Why the numeral ``text[span[0]:span[1]]`` needs no fact, or None when it does.
 
     The digits of the span decide: they must all lie inside one name, date or reference. A numeral without digits
     (three thousand, 一半) is never one. ``lang`` is the language of the page.
     """
-    digits = [i for i in range(start, end) if text[i].isdigit() and text[i].isascii()]
+    digits = [i for i in range(*span) if text[i].isdigit() and text[i].isascii()]
     if not digits:
         return None
     first, last = digits[0], digits[-1] + 1
