@@ -70,11 +70,14 @@
     const box = owner.getClientRects()[0] || owner.getBoundingClientRect();
     const column = article.getBoundingClientRect(), style = getComputedStyle(article);
     const inMargin = owner.closest(".tl-margin, figcaption, .tl-scroll");
-    const right = inMargin ? column.right : column.right - parseFloat(style.paddingRight);
-    const left = Math.max(column.left + parseFloat(style.paddingLeft), Math.min(box.left - 14, right - card.offsetWidth));
+    const start = column.left + parseFloat(style.paddingLeft);
+    const measure = 32.3 * parseFloat(getComputedStyle(document.documentElement).fontSize);   // --tl-figure
+    const right = inMargin ? column.right : Math.min(column.right - parseFloat(style.paddingRight), start + measure);
+    const left = Math.max(start, Math.min(box.left - 14, right - card.offsetWidth));
     const height = card.offsetHeight, above = box.bottom + height + 16 > innerHeight && box.top > height + 110;
-    card.style.left = `${left + scrollX}px`;
-    card.style.top = `${(above ? box.top - height - 8 : box.bottom + 8) + scrollY}px`;
+    const frame = (card.offsetParent || document.body).getBoundingClientRect();
+    card.style.left = `${left - frame.left}px`;
+    card.style.top = `${(above ? box.top - height - 8 : box.bottom + 8) - frame.top}px`;
   }
   function show(anchor, pin) {
     clearTimeout(timer);
@@ -84,7 +87,7 @@
     fill(row);
     owner = anchor;
     pinned = pin;
-    document.body.append(card);
+    (article.closest("main") || document.body).append(card);
     card.hidden = false;
     anchor.setAttribute("aria-expanded", "true");
     anchor.setAttribute("aria-describedby", text.id);
@@ -176,7 +179,7 @@
     $$("th", table).forEach(head => set(head, head.closest("thead") ? "columnheader" : "rowheader"));
   }
   function markScrolling() {
-    const kinds = [[WRAPPERS, words.table], ["pre > code, pre", words.code], [".katex-display", words.formula]];
+    const kinds = [[WRAPPERS, words.table], ["pre > code, pre", words.code], [".tl-math", words.formula]];
     for (const [selector, kind] of kinds) for (const element of $$(selector, article)) {
       const scrolls = element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== "visible";
       if (scrolls) {
@@ -233,8 +236,9 @@
   function numberNotes() {
     const rows = $$(".tl-numbers tbody tr[id^='n-']", article);
     if (!rows.length) return;
-    const note = new Map(rows.map((row, i) => [row.id, i + 1]));
-    rows[0].closest("table").dataset.noted = "";
+    const sign = $(".footnote", article) ? "n" : "";          // a page with footnotes keeps the two apart
+    const note = new Map(rows.map((row, i) => [row.id, `${sign}${i + 1}`]));
+    for (const row of rows) row.cells[0].dataset.note = note.get(row.id);
     for (const anchor of $$("a.tl-num", article)) {
       const at = note.get(decodeURIComponent(anchor.hash.slice(1)));
       if (at) anchor.dataset.note = at;
