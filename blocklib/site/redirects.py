@@ -14,8 +14,9 @@ from blocklib.claims.registry import load as load_claims
 from blocklib.claims.registry import nearest
 from blocklib.claims.tomlfile import TomlFile, read_toml
 from blocklib.facts.items import Bound
+from blocklib.facts.pages import registry_for
 from blocklib.facts.refs import Refs, parse_facts
-from blocklib.facts.registry import Registry, parse_expr
+from blocklib.facts.registry import parse_expr
 from blocklib.facts.scan import scan
 from blocklib.problems import BlocklibError, Problem
 
@@ -40,7 +41,7 @@ def current(root: Path) -> Ids:
     headings = {f"{page}#{ident}" for page, ids, _ in _scan(root) for ident in ids}
     pages = {page for page, _, _ in _scan(root)}
     try:
-        facts = set(Registry(root).names())
+        facts = set(registry_for(root).names())
     except BlocklibError:  # reported by the number check
         facts = set()
     return Ids(frozenset(pages), frozenset(headings), frozenset(load_claims(root).claims), frozenset(facts))

@@ -18,8 +18,9 @@ from blocklib.claims.registry import nearest
 from blocklib.claims.tomlfile import read_toml
 from blocklib.facts.fingerprint import ROOT
 from blocklib.facts.items import Bound, Page
+from blocklib.facts.pages import registry_for
 from blocklib.facts.refs import Refs, parse_facts
-from blocklib.facts.registry import Registry, canonical_expr, default, parse_expr
+from blocklib.facts.registry import Registry, canonical_expr, parse_expr
 from blocklib.facts.scan import scan
 from blocklib.problems import BlocklibError, Problem
 from blocklib.text import LANGS
@@ -96,7 +97,7 @@ def check_pair(root: Path, page: str, sides: dict[str, str]) -> list[Problem]:
     facts = root / f"docs/{page}.facts"
     refs = parse_facts(_read(root, f"docs/{page}.facts"), f"docs/{page}.facts") if facts.exists() else Refs()
     problems = [*_ids(zh), *_ids(en), *_compare_marks(zh, en)]
-    registry = default() if root.resolve() == ROOT.resolve() else Registry(root)
+    registry = registry_for(root)
     return problems + list(_compare_numbers(zh, en, refs, registry))
 
 
