@@ -92,7 +92,7 @@ def _with(row: Row) -> str:
     shown = []
     for name, value in row.fact.params.items():
         if isinstance(value, int | Fraction) and not isinstance(value, bool):
-            value = f"{value:,}" if value == int(value) else f"{float(value):.12g}"
+            value = f"{int(value):,}" if value == int(value) else f"{float(value):.12g}"
         shown.append(f"{name} = {value}")
     return ", ".join(shown)
 
