@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 
 from blocklib.facts.formula import scan_formula
-from blocklib.facts.items import OPAQUE, Bound, Given, Page, Place, Run
+from blocklib.facts.items import BLOT, OPAQUE, Bound, Given, Page, Place, Run
 
 ATTRIBUTES = re.compile(
     r"""\{:?[ ]*(?:[#.][\w:-]+|[\w:-]+=(?:"[^"\n]*"|'[^'\n]*'|[^\s{}"']+))"""
@@ -271,7 +271,11 @@ class Scanner:
         self.emit(OPAQUE, i)
         return found.end()
 
+    def _blot(self, i: int, end: int, code_is_text: bool) -> int:
+        return i + 1
+
     _HANDLERS = {
+        BLOT: _blot,
         "\\": _backslash, "`": _code, "$": _dollar, "<": _angle, "&": _ampersand, "!": _picture, "[": _bracket,
         "{": _brace, "*": _star, "_": _underscore, "~": _doubled, "=": _doubled, "^": _doubled, ":": _colon,
         "h": _letter, "f": _letter, "m": _letter,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from blocklib.problems import Problem
 
 OPAQUE = "\ufffc"  # stands in visible text for what is not text: code, a picture, a formula
+BLOT = "\ufffe"  # stands for a character of an HTML comment, which nobody sees
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from blocklib.facts.inline import ATTRIBUTES, Scanner, Source, code_span
-from blocklib.facts.items import Block, Heading, Page, Place
+from blocklib.facts.items import BLOT, Block, Heading, Page, Place
 
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
 _EXEC = re.compile(r"""\bexec\s*=\s*["']?(?:on|1|true|yes)\b""", re.I)
@@ -90,7 +90,7 @@ class _Walk:
             if self.fence:
                 self.in_fence(text)
             else:
-                self.line(offset, self.without_comments(text), self.root)
+                self.with_comments(offset, self.without_comments(text))
         self.flush()
         end = len(self.page.source)
         if self.fence:
@@ -140,14 +140,14 @@ class _Walk:
         return end + 1 if end else 0
 
     def without_comments(self, text: str) -> str:
-        """The line with HTML comments blanked; every column stays."""
+        """The line with HTML comments blotted out; every column stays."""
         result, i = [], 0
         while i < len(text):
             if self.comment:
                 stop = text.find("-->", i)
                 self.comment = stop < 0
                 stop = len(text) if stop < 0 else stop + 3
-                result.append(" " * (stop - i))
+                result.append(BLOT * (stop - i))
                 i = stop
             elif text.startswith("<!--", i):
                 self.comment = True
@@ -161,6 +161,18 @@ class _Walk:
                 result.append(text[i])
                 i += 1
         return "".join(result)
+
+    def with_comments(self, offset: int, text: str) -> None:
+        """A comment that begins a line divides paragraphs; a line that holds nothing else is blank."""
+        body = text.lstrip(" >\t")
+        if body.startswith(BLOT):
+            self.line(offset, "", self.root)
+            if not body.strip(BLOT + " \t"):
+                if not self.comment or "<!--" in self.lines[self.number][1]:
+                    del self.root.stack[(len(text) - len(body)) // 4 :]
+                    self.root.quote = None if ">" not in text[: len(text) - len(body)] else self.root.quote
+                return
+        self.line(offset, text, self.root)
 
     # Code
 
@@ -272,7 +284,7 @@ class _Walk:
             start, text = self.open.pieces[0]
             self.open = None
             return self.heading(start, text, 0, 1 if found[1][0] == "=" else 2)
-        if not lazy or self.open.kind == "item":
+        if not lazy or self.open.kind == "item" or body.startswith(": "):
             if self.container(offset, body, level, context, lazy):
                 return None
         if not lazy and self.table_head(body):
