@@ -32,7 +32,8 @@ def _rounded(value: Number, digits: int) -> Decimal:
     exact = _decimal(value)
     if exact == 0:
         return Decimal(0)
-    place = exact.adjusted() - digits + 1
+    for value in (exact, exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP)):
+        place = value.adjusted() - digits + 1     # twice: 0.99999 rounds up into the next decade
     return exact.quantize(Decimal(1).scaleb(place), ROUND_HALF_UP)
 
 
@@ -65,6 +66,8 @@ def power(value: Number, digits: int = 4) -> str:
     rounded = _rounded(value, digits)
     exponent = rounded.adjusted()
     mantissa = rounded.scaleb(-exponent)
+    if rounded == _decimal(value):
+        mantissa = _whole(mantissa.normalize())
     ten = f"10{str(exponent).translate(_SUPER)}"
     return ten if mantissa == 1 else f"{_plain(mantissa)} × {ten}"
 
@@ -81,9 +84,9 @@ def short(value: Number, lang: str, digits: int = 3) -> str:
         if rounded.adjusted() >= max(exponent, 5):
             scaled = rounded.scaleb(-exponent).normalize()
             return _plain(_whole(scaled)) + word
-    if abs(value) < 10**5 and (isinstance(value, int) or float(value).is_integer()):
+    if abs(value) < 10**6 and (isinstance(value, int) or float(value).is_integer()):
         return _plain(Decimal(int(value)))
-    if not -4 < rounded.adjusted() < 5:
+    if not -4 < rounded.adjusted() < 6:
         return power(value, digits)
     return _plain(_whole(rounded.normalize()))
 
