@@ -20,6 +20,7 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.toc import AnchorLink, TableOfContents
 
+from blocklib.facts.expand import plain
 from blocklib.problems import BlocklibError
 from blocklib.site import languages, meta, pages, preview, search, vendor
 from blocklib.site.build import Build, Job, payload, payload_path
@@ -168,6 +169,11 @@ def on_nav(nav, config, files):
 def on_page_markdown(markdown: str, page, config, files) -> str:
     """Expand the page's numbers and wrap its conversion with the page cache."""
     lang = _lang(config)
+    if page.file.src_uri == pages.NUMBERS:  # the last page to be read: every row is known by now
+        markdown = pages.body(_build.number_list(lang))
+    for name in ("title", "description"):
+        if isinstance(page.meta.get(name), str):
+            page.meta[name] = plain(page.meta[name])
     own = page.file.generated_by is None
     path = languages.source_path(page.file.src_uri, lang) if own else f"generated:{page.file.src_uri}"
     whole = page.file.content_string

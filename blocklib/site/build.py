@@ -44,9 +44,10 @@ class Build:
         self.store = cache.Store(cache.cache_folder(self.root))
         self.formulas = math.Formulas(self.root, self.store)
         self.entries: dict[str, list[search.Entry]] = {}
+        self.rows: dict[str, dict[str, list]] = {lang: {} for lang in languages.LANGUAGES}  # by page, blocks' included
         self.rendered: list[str] = []  # pages that did not come from the cache
-        self.report = checked.check_site(self.root)
-        self.problems.update(self.report.problems)
+        self.checked = checked.check_site(self.root)
+        self.problems.update(self.checked.problems)
         self.claims, self.sources = registry.load(self.root), sources.load(self.root)
         self.redirects = redirects.load(self.root)
         # Code that makes pages, and the settings it is called with.
@@ -63,6 +64,14 @@ class Build:
             return prefix + (f"{place}/" if place else "") + (f"#{anchor}" if anchor else "")
 
         return address
+
+    def report(self, lang: str) -> Callable[[str, str], str]:
+        """Addresses of a report about a page or a number of it."""
+        return checked.report_url(languages.LANGUAGES[lang].prefix, self.root)
+
+    def number_list(self, lang: str) -> str:
+        """Markdown of reference/numbers; only complete once every other page of the language is made."""
+        return checked.number_list(self.rows[lang], lang, self.root, self.sources, self.url(lang), self.report(lang))
 
     def note(self, path: str, line: int, message: object) -> None:
         """Take note of a fault; building goes on, so that all faults are found at once."""
@@ -82,7 +91,7 @@ class Job:
         self.build, self.lang, self.path, self.offset = build, lang, path, offset
         self.source = markdown
         self.printed: list[tuple[int, str]] = []  # Markdown that blocks printed, with the block's line
-        self.numbers = build.report.numbers(path)
+        self.numbers = build.checked.numbers(path)
         self.rows = list(self.numbers.rows) if self.numbers else []
         self.aliases = redirects.aliases(build.root, languages.page_of(path)) if any(build.redirects.values()) else {}
 
@@ -90,7 +99,7 @@ class Job:
 
     def prepare(self) -> str:
         """The Markdown to convert: numbers expanded, executed fences marked with their line, a ledger's place."""
-        text = checked.expanded(self.source, self.numbers, self.offset)
+        text = checked.expanded(self.source, self.numbers)
         lines, self.snippets, fence = text.split("\n"), [], ""
         for index, line in enumerate(lines):
             match = FENCE.match(line)
@@ -176,7 +185,7 @@ class Job:
 
     def check_printed(self, line: int, text: str) -> str:
         """Check Markdown printed by the block at ``line``; expanded, its rows added to the page's ledger."""
-        expanded, problems, rows = checked.printed(text, self.numbers, self.path, self.lang, line)
+        expanded, problems, rows = checked.printed(text, self.numbers, self.path, self.lang, line, self.build.root)
         self.build.problems.update(problems)
         known = {row.key for row in self.rows}
         self.rows += [row for row in rows if row.key not in known]
@@ -202,8 +211,11 @@ class Job:
     def with_ledger(self, content: str) -> str:
         """Put the page's ledger of numbers in its place; only now are the blocks' numbers known."""
         if not self.rows:
-            return content.replace(SLOT, "")
-        ledger = f'<div data-search-exclude>{checked.ledger(self.rows, self.lang)}</div>'
+            return content
+        build, page = self.build, languages.page_of(self.path)
+        build.rows[self.lang][page] = self.rows
+        table = checked.ledger(self.rows, self.lang, page, build.sources, build.url(self.lang), build.report(self.lang))
+        ledger = f"<div data-search-exclude>{table}</div>"
         if SLOT in content:
             return content.replace(SLOT, ledger)
         return f'{content}\n<h2 id="numbers">{languages.HEADINGS["numbers"][self.lang]}</h2>\n{ledger}'

@@ -1,43 +1,65 @@
-"""The checked facts and claims of a page, in the form the site needs them."""
+"""Facts and claims as the page pipeline needs them: checked once a build, expanded and listed page by page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlencode
 
+from blocklib.claims.sources import Library
+from blocklib.facts.check import Report, check_all, check_text
+from blocklib.facts.expand import expand
+from blocklib.facts.pages import PageNumbers, Row, registry_for
 from blocklib.problems import Problem
-
-@dataclass
-class SiteReport:
-    """All faults found before a page is made, and the evaluated numbers by page source."""
-
-    problems: list[Problem]
-    pages: dict[str, Any] = field(default_factory=dict)
-
-    def numbers(self, path: str) -> Any | None:
-        return self.pages.get(path)
+from blocklib.site import meta, numbers, redirects, reference
+from blocklib.site.meta import SITE_ROOT
+from blocklib.site.numbers import Url
 
 
-try:
-    from blocklib.facts import check as _check
-except ImportError:
-    _check = None
+def check_site(root: Path) -> Report:
+    """Every checker over every page; the report's problems are those of all of them."""
+    report, problems = check_all(root)
+    report.problems = problems
+    return report
 
 
-def check_site(root: Path) -> SiteReport:
-    return SiteReport([])
+def expanded(markdown: str, page: PageNumbers | None) -> str:
+    """A page's Markdown with its numbers linked to their rows; as it is where the page was not checked."""
+    return expand(markdown, page) if page else markdown
 
 
-def expanded(markdown: str, numbers: Any, offset: int) -> str:
-    import re
-    markdown = re.sub(r"\\fact\{((?:[^{}]|\{[^{}]*\})*)\}\{[^{}]*\}", r"\1", markdown)
-    return re.sub(r"\[([^\]\n]+)\]\((?:fact|given):[^)]*\)", r"\1", markdown)
+def printed(
+    text: str, page: PageNumbers | None, path: str, lang: str, line: int, root: Path
+) -> tuple[str, list[Problem], list[Row]]:
+    """Markdown that the block on ``line`` printed: expanded, with its problems and the rows it adds."""
+    text = text.replace("\r\n", "\n")
+    result = check_text(text, path, lang, line, page, registry_for(root))
+    return expand(text, result), result.problems, result.rows
 
 
-def printed(text, numbers, path, lang, line):
-    return text, [], []
+def report_url(prefix: str, root: Path):
+    """``report_url(page, fact)``: the page "report an error" of a language, told about the place.
+
+    ``prefix`` is the language's folder below the site's root.
+    """
+
+    def address(page: str, fact: str = "") -> str:
+        asked = {"page": page, "fact": fact, "commit": meta.commit(root)}
+        return f"{SITE_ROOT}{prefix}reference/report/?{urlencode({k: v for k, v in asked.items() if v})}"
+
+    return address
 
 
-def ledger(rows, lang):
-    return ""
+def ledger(rows: list[Row], lang: str, page: str, library: Library, url: Url, report) -> str:
+    """The page's own ledger of numbers, as HTML."""
+    return numbers.page_ledger(rows, lang, page=page, library=library, url=url, report_url=report)
+
+
+def number_list(rows: dict[str, list[Row]], lang: str, root: Path, library: Library, url: Url, report) -> str:
+    """Markdown of reference/numbers from the rows of all pages, those that blocks printed included."""
+    retired: dict[str, list[str]] = {}
+    for old, new in redirects.load(root)["facts"].items():
+        retired.setdefault(new, []).append(old)
+    titles = reference.titles(root, lang)
+    return numbers.numbers(
+        rows, lang, titles=titles, library=library, url=url, report_url=report, retired=retired
+    )

@@ -17,7 +17,10 @@ lines.on("line", (line) => {
         maxSize: 50,
         maxExpand: 1000,
         // A formula may link to a number of its own page and to nothing else.
-        trust: (context) => context.command === "\\href" && context.url.startsWith("#n-"),
+        trust: (context) => {
+          if (context.command === "\\href" && context.url.startsWith("#n-")) return true;
+          throw new Error(`${context.command} may only lead to a number of its own page`);
+        },
       }),
     };
   } catch (error) {

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from urllib.parse import quote, urljoin
+from urllib.parse import urljoin
 
 import blocklib
 from blocklib.site.languages import DEFAULT, LANGUAGES, site_path
@@ -81,13 +81,6 @@ def robots(site_url: str) -> str:
     if site_url:
         lines.append(f"Sitemap: {urljoin(site_url, 'sitemap.xml')}")
     return "\n".join(lines) + "\n"
-
-
-def report_url(issues_url: str, page: str, root: Path, fact: str = "") -> str:
-    """Address of a prefilled report in an issue tracker (``issues_url``: its "new issue" address)."""
-    subject = f"Error on {page}" + (f", {fact}" if fact else "")
-    body = f"Page: {page}\n" + (f"Number: {fact}\n" if fact else "") + f"Commit: {commit(root)}\n\nWhat is wrong: "
-    return f"{issues_url}?title={quote(subject)}&body={quote(body)}"
 
 
 # ---- one set of assets for both languages -------------------------------------------------------------

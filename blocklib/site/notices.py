@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -17,7 +18,8 @@ from blocklib.text import Text
 class Part:
     """A third-party part: where it comes from ("npm" or "python"), and what of it stands in the site.
 
-    ``files`` are its licence files, relative to the package's folder (npm) or as recorded (python).
+    ``files`` are its licence files, relative to the package's folder (npm) or as recorded (python); ``bundle`` a
+    script into which it packs other libraries.
     """
 
     name: str
@@ -25,12 +27,13 @@ class Part:
     origin: str
     used: Text
     files: tuple[str, ...]
+    bundle: str = ""
 
 
 PARTS = (
     Part("Material for MkDocs", "mkdocs-material", "python",
-         Text("页面框架、样式与脚本（其中打包了它所列的库）", "page frame, styles and script, with the libraries bundled in them"),
-         ("LICENSE",)),
+         Text("页面框架、样式与脚本", "page frame, styles and script"),
+         ("LICENSE",), "material/templates/assets/javascripts/bundle."),
     Part("Material Design Icons", "mkdocs-material", "python",
          Text("目录、搜索与复制按钮的图标", "the icons for contents, search and copying"),
          ("material/templates/.icons/material/LICENSE",)),
@@ -57,6 +60,7 @@ class Notice:
     version: str
     licence: str
     text: str
+    inside: tuple[str, ...] = ()  # libraries packed into it
 
 
 def _npm(root: Path, part: Part) -> Notice:
@@ -82,8 +86,26 @@ def _python(part: Part) -> Notice:
         if not found:
             raise BlocklibError(f"no licence file {name}", where=f"package {part.package}")
         texts.append(Path(found[0].locate()).read_text("utf-8").strip())
+    inside, banners = _bundled(dist, part.bundle)
+    texts += banners
     licence = dist.metadata.get("License-Expression") or dist.metadata.get("License") or ""
-    return Notice(part, dist.version, licence.splitlines()[0] if licence else "", "\n\n".join(texts))
+    return Notice(part, dist.version, licence.splitlines()[0] if licence else "", "\n\n".join(texts), inside)
+
+
+def _bundled(dist, start: str) -> tuple[tuple[str, ...], list[str]]:
+    """Libraries packed into a script (from its source map) and the licence banners that stand in it."""
+    names: set[str] = set()
+    banners: list[str] = []
+    for file in dist.files or () if start else ():
+        if not file.as_posix().startswith(start):
+            continue
+        text = Path(file.locate()).read_text("utf-8")
+        if file.name.endswith(".map"):
+            sources = json.loads(text)["sources"]
+            names |= {m for s in sources for m in re.findall(r"node_modules/((?:@[^/]+/)?[^/]+)/", s)}
+        else:
+            banners += [b.strip() for b in re.findall(r"/\*!(.*?)\*/", text, re.S)]
+    return tuple(sorted(names)), banners
 
 
 @cache
@@ -107,6 +129,9 @@ def page(root: Path, lang: str) -> str:
         ident = "notice-" + "".join(c if c.isalnum() else "-" for c in notice.part.name.lower()).strip("-")
         version = f"版本 {notice.version}" if zh else f"Version {notice.version}"
         used = f"{notice.part.used[lang]}。" if zh else f"{notice.part.used[lang][:1].upper()}{notice.part.used[lang][1:]}."
+        if notice.inside:
+            names = ("、" if zh else ", ").join(notice.inside)
+            used += f"其中打包了 {names}。" if zh else f" It packs in {names}."
         note = f"\n{FONTS[lang]}\n" if notice.part.package == "katex" else ""
         parts.append(
             f"## {notice.part.name} {{ #{ident} }}\n\n{used} {version}{f', {notice.licence}' if notice.licence else ''}.\n{note}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -118,11 +119,21 @@ FIELDS = {
     "fact": Text("数字", "Number"),
     "commit": Text("提交", "Commit"),
 }
-TO_TRACKER = Text("[在问题列表中填写]({url})", "[Write it into the issue tracker]({url})")
+TO_TRACKER = Text(
+    '<a href="{url}" data-tl-tracker>在问题列表中填写</a>', '<a href="{url}" data-tl-tracker>Write it into the issue tracker</a>'
+)
 NO_TRACKER = Text(
     "把它们连同你认为正确的内容，写进本站源代码仓库的问题列表。",
     "Send them, with what you think is right, to the issue list of this site's source repository.",
 )
+
+
+NUMBERS = "reference/numbers.md"
+
+
+def body(markdown: str) -> str:
+    """Markdown without its front matter."""
+    return re.sub(r"\A---\n.*?\n---\n+", "", markdown, count=1, flags=re.S)
 
 
 def _browsers(lang: str) -> str:
@@ -138,7 +149,7 @@ def _report(build: Build, lang: str) -> str:
         for name, label in FIELDS.items()
     )
     tracker = build.issues_url
-    where = TO_TRACKER[lang].replace("{url}", tracker) if tracker else NO_TRACKER[lang]
+    where = TO_TRACKER[lang].replace("{url}", escape(tracker)) if tracker else NO_TRACKER[lang]
     fields = f'<dl class="tl-report-fields">{rows}</dl>'
     script = f'\n<script src="{meta.SITE_ROOT}assets/js/report.js" defer></script>\n'
     return REPORT[lang].replace("{fields}", fields).replace("{where}", where) + script
@@ -155,6 +166,7 @@ def generated(build: Build, lang: str) -> dict[str, str]:
         "reference/sources.md": lambda: reference.source_list(root, lang, url),
         "reference/glossary.md": lambda: reference.glossary(root, lang),
     }
+    makers[NUMBERS] = lambda: build.number_list(lang)  # last, for it lists what the pages before it print
     made = {}
     for place, make in makers.items():
         try:

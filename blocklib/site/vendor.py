@@ -15,7 +15,7 @@ PLOTLY = f"{FOLDER}/plotly-cartesian.min.js"
 # Place in the site → place in node_modules.
 FILES = {
     PLOTLY: "plotly.js-cartesian-dist-min/plotly-cartesian.min.js",
-    f"{FOLDER}/minisearch.min.js": "minisearch/dist/umd/index.js",
+    f"{FOLDER}/minisearch.js": "minisearch/dist/umd/index.js",
 }
 # Older formats of KaTeX's faces; every supported browser takes woff2.
 _OLD_FORMATS = re.compile(r",url\([^)]*\.(?:woff|ttf)\) format\([^)]*\)")
