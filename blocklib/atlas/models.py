@@ -1,6 +1,7 @@
 """Model files: finding one by the name a reader would use, and reading it into a shape.
 
-A file ``data/<id>.toml`` holds ``name``, ``aliases``, ``organisation``, ``year``, a table of ``[sources]`` and
+A file ``data/<id>.toml`` holds ``name``, ``aliases``, ``organisation``, ``year``, perhaps ``cite`` (the work that
+describes the model, a key of docs/sources.bib), a table of ``[sources]`` and
 ``[values]``, where each value names the source it was taken from. ``layers`` may give one period of a repeating
 pattern. The order of models is that of their first publication, small to large within a family.
 """

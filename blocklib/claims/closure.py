@@ -129,7 +129,7 @@ def _check_tests(registry: Registry, found: evidence.Evidence) -> Iterator[Probl
         for name in claim.tests:
             test = found.tests.get(name)
             if test is None:
-                near = nearest(name, found.tests)
+                near = nearest(name, [known for known in found.tests if known.split("::")[0] == name.split("::")[0]])
                 yield Problem(path, line, f"claim {claim.id!r}: test {name} does not exist{near}")
             elif claim.id not in {marker.claim for marker in test.markers}:
                 yield Problem(

@@ -225,27 +225,14 @@ def _fact_cites(root: Path) -> Iterator[Cite]:
 
 
 def _atlas_cites(root: Path) -> Iterator[Cite]:
-    """Model and chip files name a work as ``cite = "key, place"`` (or a list of such) at any depth."""
+    """Model files name the work that describes the model as ``cite = "key, place"`` (or a list of such)."""
     for path in sorted((root / "blocklib/atlas").rglob("*.toml")):
         file = read_toml(root, path.relative_to(root).as_posix())
-        yield from _named(file.data, path.stem, file.path, file.places)
-
-
-def _named(data: Any, name: str, path: str, places: dict[Any, int]) -> Iterator[Cite]:
-    if isinstance(data, list):
-        for item in data:
-            yield from _named(item, name, path, places)
-    if not isinstance(data, dict):
-        return
-    name = str(data.get("id", name))
-    for key, value in data.items():
-        if key == "cite":
-            for text in [value] if isinstance(value, str) else value:
-                line = next((at for where, at in places.items() if where == (name, "cite")), 0)
-                cited = Citation.parse(str(text))
-                yield Cite("model", name, cited.key, cited.place, path, line)
-        else:
-            yield from _named(value, key if isinstance(value, dict) else name, path, places)
+        cited = file.data.get("cite", [])
+        for text in [cited] if isinstance(cited, str) else cited:
+            citation = Citation.parse(str(text))
+            name = str(file.data.get("name", path.stem))
+            yield Cite("model", name, citation.key, citation.place, file.path, file.line("", "cite"))
 
 
 def _page_cites(root: Path) -> Iterator[Cite]:
