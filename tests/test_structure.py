@@ -20,7 +20,7 @@ MAY = {
     "claims": {"facts"},
     "theory": {"facts"},
     "ledger": {"facts"},
-    "atlas": {"facts", "ledger"},
+    "atlas": {"facts", "ledger", "theory"},
     "charts": {"ledger", "atlas", "theory", "nn", "facts"},
     "nn": {"facts"},
     "lab": {"nn", "facts", "theory"},

@@ -14,6 +14,7 @@ from blocklib.exact import at_least, plain
 from blocklib.facts.registry import Model, fact
 from blocklib.ledger import cache, params
 from blocklib.ledger.config import Config
+from blocklib.theory.norm_ops import norm_core_gap
 
 
 def _config(model: str) -> Config:
@@ -141,7 +142,7 @@ def norm_core_gap_per_token(model: Model) -> int:
 
     中文：这种形状的模型里，RMSNorm 代替 LayerNorm 时每个 token 前向一次省下的核心运算数。
     """
-    return norms_per_token(model) * 2 * _config(model).d_model
+    return norms_per_token(model) * norm_core_gap(_config(model).d_model)
 
 
 @fact(

@@ -7,8 +7,9 @@ in; buffers (masks, rotary frequencies), vision towers and draft heads are out.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 
-from blocklib.exact import at_least
+from blocklib.exact import at_least, plain
 from blocklib.facts.registry import fact
 from blocklib.ledger.config import FFN_MATRICES, Config, ConfigError, GatedDelta
 
@@ -147,6 +148,31 @@ def ffn_params(d_model: int) -> int:
     """
     at_least("d_model", d_model, 1)
     return ffn_weights(textbook(d_model))
+
+
+@fact(
+    formula="8d² / 4d²",
+    tests=("tests/claims_evidence/test_block.py::test_ffn_twice_attention",),
+)
+def textbook_ffn_attention_ratio(d_model: int) -> int | Fraction:
+    """FFN weights over attention weights in the textbook block; the same at every width.
+
+    中文：教科书式的块里 FFN 与 attention 的权重之比；任何宽度都一样。
+    """
+    return plain(Fraction(ffn_params(d_model), attention_params(d_model)))
+
+
+@fact(
+    formula="4d / d",
+    tests=("tests/claims_evidence/test_block.py::test_ffn_twice_attention",),
+)
+def textbook_ffn_expansion() -> int | Fraction:
+    """Inner width of the textbook FFN over the width of the stream.
+
+    中文：教科书式 FFN 的内部宽度与残差流宽度之比。
+    """
+    config = textbook(1)
+    return plain(Fraction(config.d_ff, config.d_model))
 
 
 def textbook(d_model: int) -> Config:

@@ -40,6 +40,19 @@ def sublayer_paths(blocks: int) -> int:
     return 2 ** (2 * blocks)
 
 
+@fact(
+    formula="2^(blocks - 1) / 2^blocks",
+    tests=("tests/theory/test_paths.py::test_half_of_the_paths_use_a_block",),
+)
+def path_share_through_block(blocks: int) -> Fraction:
+    """Share of all paths that run through any one given block and so change with its weights.
+
+    中文：穿过某一个给定块、因而随它的权重一起变的路径占全部路径的比例。
+    """
+    at_least("blocks", blocks, 1)
+    return Fraction(implicit_paths(blocks - 1), implicit_paths(blocks))
+
+
 @fact(formula="C(blocks, length)", tests=("tests/theory/test_paths.py::test_histogram_matches_enumeration",))
 def path_count(blocks: int, length: int) -> int:
     """Paths that go through exactly this many of the blocks and skip the rest.

@@ -11,7 +11,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from blocklib.atlas import load, model_facts
 from blocklib.ledger.flops import ffn_crossover_tokens, ffn_crossover_tokens_causal
-from blocklib.ledger.params import attention_params, ffn_params
+from blocklib.ledger.params import (
+    attention_params,
+    ffn_params,
+    textbook_ffn_attention_ratio,
+    textbook_ffn_expansion,
+)
 from blocklib.nn.attention import MultiHeadAttention
 from blocklib.nn.block import PostNormBlock, PreNormBlock
 from blocklib.nn.ffn import FeedForward, SwiGLU
@@ -50,6 +55,8 @@ def test_ffn_twice_attention(d_model):
         attention, ffn = MultiHeadAttention(d_model, 1), FeedForward(d_model)
     assert numel(attention) == attention_params(d_model)
     assert numel(ffn) == ffn_params(d_model) == 2 * numel(attention)
+    assert textbook_ffn_attention_ratio(d_model) == 2
+    assert textbook_ffn_expansion() * d_model == ffn.up.out_features
 
 
 # Ratios worked out by hand from the published shapes, matrices only.

@@ -45,6 +45,13 @@ def test_histogram_matches_enumeration(blocks):
     assert paths.path_count(blocks, blocks + 1) == 0
 
 
+@pytest.mark.parametrize("blocks", range(1, 9))
+def test_half_of_the_paths_use_a_block(blocks):
+    for block in range(blocks):
+        through = sum(path[block] for path in subsets(blocks))
+        assert paths.path_share_through_block(blocks) == Fraction(through, 2**blocks)
+
+
 @pytest.mark.parametrize("blocks", range(1, 10))
 def test_moments_match_the_histogram(blocks):
     lengths = [sum(path) for path in subsets(blocks)]
@@ -114,7 +121,7 @@ def test_irrational_results_carry_thirty_digits():
 
 
 @pytest.mark.parametrize("call", [
-    lambda: paths.implicit_paths(-1), lambda: paths.sublayer_paths(-1), lambda: paths.path_count(3, -1),
+    lambda: paths.implicit_paths(-1), lambda: paths.path_share_through_block(0), lambda: paths.sublayer_paths(-1), lambda: paths.path_count(3, -1),
     lambda: paths.path_count(-1, 0), lambda: paths.path_length_mean(-1), lambda: paths.path_length_sd(-1),
     lambda: paths.weighted_path_length(3, -0.1), lambda: paths.weighted_path_length(-1, 0.1),
     lambda: paths.paths_within(3, -1, 2), lambda: paths.paths_within(3, 2, 1), lambda: paths.paths_within(-1, 0, 1),
