@@ -54,7 +54,7 @@ _DIGITS = 12
 
 
 def exact_text(value: Any, unit: str | None, lang: str, percent: bool = False) -> str:
-    """A fact's value in full where it can be written out, else with ``≈`` and eight digits.
+    """A fact's value in full where twelve digits write it out, else with ``≈`` and eight digits.
 
     ``value`` as the fact returned it; ``percent`` for a share that the page prints in per cent.
     """
@@ -63,24 +63,25 @@ def exact_text(value: Any, unit: str | None, lang: str, percent: bool = False) -
         return format_value(value, unit, lang, style=style)
     number = exact(value)
     shown = number * 100 if style == "percent" else number
-    places = _decimals(shown)
-    if places is not None and len(str(abs(shown.numerator * 10**places // shown.denominator))) <= max(
-        _DIGITS, 15 if not places else 0
-    ):
-        return format_value(number, unit, lang, style=style, places=places)
+    digits, places = _written_out(shown)
     if shown.denominator == 1:  # an integer of any length is exact
         return format_value(number, unit, lang, style=style, places=0)
+    if places is not None and digits <= _DIGITS and not isinstance(value, float):
+        if unit is None and abs(shown) < Fraction(1, 10_000):
+            return format_value(number, unit, lang, digits=digits, style="scientific")
+        return format_value(number, unit, lang, style=style, places=places)
     near = format_value(number, unit, lang, digits=8, style="percent" if style == "percent" else "auto")
     ratio = f"{number.numerator:,}/{number.denominator:,}"
     return f"{ratio} ≈ {near}" if unit is None and not isinstance(value, float) and len(ratio) <= 20 else f"≈ {near}"
 
 
-def _decimals(number: Fraction) -> int | None:
-    """How many decimals write ``number`` out exactly; None if no number of them (up to twenty) does."""
-    for places in range(21):
-        if (number * 10**places).denominator == 1:
-            return places
-    return None
+def _written_out(number: Fraction) -> tuple[int, int | None]:
+    """Significant digits and decimals that write ``number`` out exactly; decimals None if none of sixty do."""
+    for places in range(61):
+        scaled = number * 10**places
+        if scaled.denominator == 1:
+            return len(str(abs(scaled.numerator)).rstrip("0")) or 1, places
+    return 0, None
 
 
 def _in_percent(row: Row) -> bool:

@@ -152,7 +152,8 @@ class Speller:
             other = "en" if self.lang == "zh" else "zh"
             if text[start:end] in self.wrong[form].forms(other):
                 return True
-        spans = (found.span() for one in self._holders[form] for found in re.finditer(_spelled(one), text))
+        # A plural of a right form is right: "KV caches".
+        spans = (found.span() for one in self._holders[form] for found in re.finditer(_spelled(one) + "s?", text))
         return any(left <= start and end <= right for left, right in spans)
 
 
