@@ -20,7 +20,7 @@ _SHORT = re.compile(r"[a-z]{1,4}[0-9]{1,3}[a-z]{0,2}[0-9]{0,2}")
 _PROPER = re.compile(
     r"[A-Z][A-Za-z]*(?:[0-9]{1,4}(?:\.[0-9]{1,2})?[A-Za-z]{0,3}[0-9]{0,2})?|[a-z]{1,4}[A-Z][A-Za-z]*[0-9]{0,3}"
 )
-_PIECE = re.compile(r"[A-Za-z]*(?:[0-9]{1,5}(?:\.[0-9]{1,2})?[A-Za-z]{0,8}[0-9]{0,3})?")
+_PIECE = re.compile(r"[A-Za-z]*(?:[0-9]{1,5}(?:\.[0-9]{1,2})?[A-Za-z]{0,8}[0-9]{0,3}[A-Za-z]?)?")
 _PATH = re.compile(r"[A-Za-z]+(?:\.[A-Za-z0-9]+)*\.[0-9]+(?:\.[A-Za-z0-9]+)+|[A-Za-z]+(?:\.[A-Za-z]+)+\.[0-9]+")
 _LOWER = frozenset("arxiv bge bfloat cifar enwik float gemma int llama mistral nanochat qwen sha smollm utf uint".split())
 _QUANTITIES = frozenset("Width Depth Layer Layers Block Blocks Head Heads Step Steps Batch Length Size".split())

@@ -31,9 +31,10 @@ _DIGIT = re.compile(rf"\d|[{''.join(VULGAR)}]")
 _TAIL = re.compile(r"\d+(?:[.,]\d+)*(?:\^\{?[+-]?\d+\}?|[⁺⁻]?[⁰¹²³⁴-⁹]+)?")
 _SIGN_AFTER = re.compile(r"[\w)\]}%‰]", re.ASCII)
 _ZH_START = re.compile("[零〇一二两三四五六七八九十]|[百千万亿]+分之")
+_LOWER_PART = frozenset("零〇一二两三四五六七八九十百千万亿0123456789")
 _SCALE = re.compile("[万亿]+")
 _VAGUE = "数几"
-_NOT_HALF = "另前后上下每这那哪第"
+_NOT_HALF = "另前后每这那哪第"
 _TENTHS = re.compile("[ \u00a0]?成(?=多|左右|以[上下]|[的。，；、,.;)）])")
 _WORDS = "|".join(sorted({*ONES, *TENS, *MAGNITUDES, "hundred", "an?", "half", "twice", "thrice"}, key=len, reverse=True))
 _ENGLISH = re.compile(rf"(?<![A-Za-z0-9_])(?:{_WORDS})(?:fold)?(?![A-Za-z])", re.I)
@@ -112,7 +113,7 @@ def _tail(text: str, pos: int) -> int:
 
 
 def _chinese(text: str) -> list[Span]:
-    spans = [Span(*match.span()) for match in ZH_PARTS.finditer(text)]
+    spans = [Span(*span) for span in _shares(text)]
     done = 0
     for match in ZH_RUN.finditer(text):
         start, end = match.span()
@@ -141,6 +142,20 @@ def _chinese(text: str) -> list[Span]:
         elif tail and after > tail.end():
             spans.append(Span(start, after))
     return spans
+
+
+def _shares(text: str) -> list[tuple[int, int]]:
+    """三分之二, 百分之 61.6: from each 分之 back to the start of its lower part."""
+    found = []
+    at = text.find("分之")
+    while at >= 0:
+        start = at
+        while start > max(0, at - 20) and text[start - 1] in _LOWER_PART:
+            start -= 1
+        if match := ZH_PARTS.match(text, start):
+            found.append(match.span())
+        at = text.find("分之", at + 2)
+    return found
 
 
 def _unit_end(text: str, start: int, least: int) -> int:
