@@ -89,13 +89,3 @@ def at_least(name: str, value: Number, lowest: int) -> None:
     """
     if value < lowest:
         raise DomainError(f"{name} must be at least {lowest}, found {value}")
-
-
-def at_most(name: str, value: Number, highest: Number) -> None:
-    """Refuse ``value`` above ``highest``, naming the parameter.
-
-    Raises:
-        DomainError: ``value > highest``.
-    """
-    if value > highest:
-        raise DomainError(f"{name} must be at most {highest}, found {value}")

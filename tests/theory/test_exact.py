@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocklib.exact import DIGITS, DomainError, at_least, at_most, fraction, plain, product, quotient, root
+from blocklib.exact import DIGITS, DomainError, at_least, fraction, plain, product, quotient, root
 
 WIDE = Context(prec=80)
 
@@ -67,7 +67,7 @@ def test_a_float_is_its_shortest_decimal():
 
 @pytest.mark.parametrize("call", [
     lambda: root(-1), lambda: root(2, 0), lambda: fraction(float("nan")), lambda: fraction("five"),
-    lambda: quotient(1, 0), lambda: at_least("layers", 0, 1), lambda: at_most("share", 2, 1),
+    lambda: quotient(1, 0), lambda: at_least("layers", 0, 1),
 ])  # fmt: skip
 def test_refused(call):
     with pytest.raises(DomainError):
@@ -77,7 +77,4 @@ def test_refused(call):
 def test_refusal_names_the_parameter():
     with pytest.raises(DomainError, match="layers must be at least 1, found 0"):
         at_least("layers", 0, 1)
-    with pytest.raises(DomainError, match="share must be at most 1, found 2"):
-        at_most("share", 2, 1)
     at_least("layers", 1, 1)
-    at_most("share", 1, 1)
