@@ -109,7 +109,7 @@ class Scanner:
     def _backslash(self, i: int, end: int, code_is_text: bool) -> int:
         text = self.source.text
         if found := _MATH.match(text, i, end):
-            return self._formula(found)
+            return self._formula(found, end)
         if i + 1 < end and text[i + 1] in r"\`*_{}[]()<>#+-.!|~^$:\"'&=/":
             self.emit(text[i + 1], i + 1)
             return i + 2
@@ -136,10 +136,15 @@ class Scanner:
 
     def _dollar(self, i: int, end: int, code_is_text: bool) -> int:
         found = _MATH.match(self.source.text, i, end)
-        return self._formula(found) if found else 0
+        return self._formula(found, end) if found else 0
 
-    def _formula(self, found: re.Match) -> int:
+    def _formula(self, found: re.Match, end: int) -> int:
         group = next(k for k in (1, 2, 3, 4, 5) if found[k] is not None)
+        text = self.source.text
+        if group in (1, 4, 5) and (text[: found.start()].strip() or text[found.end() : end].strip()):
+            offset = self.source.at(found.start())
+            self.page.problem(offset, "a displayed formula stands alone, between blank lines; here it is shown as text")
+            return 0
         scan_formula(self.page, found[group], found.start(group), self.source.at, self.place)
         self.emit(OPAQUE, found.start())
         return found.end()

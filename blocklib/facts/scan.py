@@ -10,38 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from blocklib.facts.inline import ATTRIBUTES, Scanner, Source, code_span
-from blocklib.facts.items import BLOT, Block, Heading, Page, Place
-
-_FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
-_EXEC = re.compile(r"""\bexec\s*=\s*["']?(?:on|1|true|yes)\b""", re.I)
-_TITLE = re.compile(r"""\btitle=(?:"([^"]*)"|'([^']*)')""")
-_SNIPPET = re.compile(r"""\s*-{1,}8<-{1,}\s*(?:["']([^"']+)["'])?""")
-_HEADING = re.compile(r"(#{1,6})(?!#)[ \t]*(.*?)[ \t]*$")
-_SETEXT = re.compile(r"(=+|-+)[ ]*$")
-_RULE = re.compile(r"(?:[-*_][ ]*){3,}$")
-_BULLET = re.compile(r"([-+*])[ ]+(?:\[[ xX]\][ ]+)?")
-_NUMBER = re.compile(r"(\d+)\.[ ]+")
-_ADMONITION = re.compile(r"""(?:!!!|\?\?\?\+?)[ ]+[\w -]*?(?:[ ]*"(.*)")?[ ]*$""")
-_TAB = re.compile(r"""===[!+]*[ ]+"(.*)"[ ]*$""")
-_FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]:[ ]*")
-_LABEL = re.compile(r"\[([^\]^][^\]]*)\]:[ \t]*(\S+)")
-_ABBREVIATION = re.compile(r"\*\[([^\]]+)\]:[ ]*")
-_BLOCK = re.compile(r"(/{3,})[ ]*([A-Za-z][\w-]*)[ ]*(?:\|[ ]*(.*?))?[ ]*$")
-_BLOCK_END = re.compile(r"(/{3,})[ ]*$")
-_SEPARATOR = re.compile(r"\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)*\|?[ ]*$")
-_HTML = re.compile(r"<(/?)([A-Za-z][\w-]*)\b")
-_BLOCK_TAGS = set(
-    "address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure footer form "
-    "h1 h2 h3 h4 h5 h6 header hr iframe legend li main math menu nav ol p picture pre script section style summary "
-    "svg table tbody td template tfoot th thead tr ul video".split()
-)
-_NOT_TEXT = {"script", "style", "template", "pre"}
-_ITEMS = ((_FOOTNOTE, "footnote"), (_BULLET, "list"), (_NUMBER, "list"), (re.compile(r":[ ]+"), "list"))
-_ID = re.compile(r"#([\w:.-]+)")
-_LINK_IDS = {"claim", "exhibit", "margin"}  # blocks whose argument is an id, not text
-_CAPTIONS = {"exhibit", "caption", "figure-caption", "table-caption"}
-_FRONT = ("title", "description")
+from blocklib.facts import lines as md
+from blocklib.facts.inline import ATTRIBUTES, Scanner, Source
+from blocklib.facts.items import BLOT, OPAQUE, Block, Heading, Page, Place
 
 
 @dataclass
@@ -70,8 +41,10 @@ class _Walk:
         self.page, self.root = page, _Context()
         self.open: _Open | None = None
         self.fence: tuple[str, int, int, bool] | None = None  # fence, column, line, executed
-        self.comment = self.table = False
-        self.html: tuple[str, int] | None = None  # outermost raw HTML element and its depth
+        self.table = self.coded = False  # coded: the line before is indented code
+        self.comments = md.Comments()
+        self.fenced = self.root  # the context in which the last fence stands
+        self.html: tuple[str, int] | None = None  # outermost raw md.HTML element and its depth
         self.blocks: list[tuple[int, str, int]] = []  # slashes, name, line
         self.options = False
         self.count = self.number = 0
@@ -82,7 +55,7 @@ class _Walk:
         for line in self.page.source.split("\n"):
             self.lines.append((offset, line.removesuffix("\r")))
             offset += len(line) + 1
-        self.labels()
+        self.page.labels.update(md.labels(self.lines))
         start = self.front_matter()
         for number in range(start, len(self.lines)):
             self.number = number
@@ -90,77 +63,26 @@ class _Walk:
             if self.fence:
                 self.in_fence(text)
             else:
-                self.with_comments(offset, self.without_comments(text))
+                self.with_comments(offset, self.comments.blot(text))
         self.flush()
         end = len(self.page.source)
         if self.fence:
             line_offset = self.lines[self.fence[2] - 1][0]
             self.page.problem(line_offset, "the code fence that opens here is never closed: all after it is code")
-        if self.comment:
-            self.page.problem(end, "an HTML comment is never closed: the text after it is not shown")
+        if self.comments.open:
+            self.page.problem(end, "an md.HTML comment is never closed: the text after it is not shown")
         for _, name, number in self.blocks:
             self.page.problem(self.lines[number - 1][0], f"the block '/// {name}' is never closed by ///")
 
-    # Before the walk
-
-    def labels(self) -> None:
-        """Link definitions may stand after their use, so they are collected first."""
-        fence = ""
-        for number, (_, text) in enumerate(self.lines, 1):
-            found = _FENCE.match(text.lstrip(" >"))
-            if found and (not fence or (text.strip(" >") == fence)):
-                fence = "" if fence else found[1]
-            elif not fence and (found := _LABEL.match(text.strip())) and not text.startswith("    "):
-                self.page.labels.setdefault(" ".join(found[1].split()).casefold(), number)
-
     def front_matter(self) -> int:
         """Scan title and description; the index of the first line after the front matter."""
-        if not self.lines or self.lines[0][1].removeprefix("\ufeff").rstrip() != "---":
-            return 0
-        end = next((i for i in range(1, len(self.lines)) if self.lines[i][1].rstrip() in ("---", "...")), 0)
-        i = 1
-        while i < end:
-            offset, text = self.lines[i]
-            found = re.match(r"([A-Za-z_][\w-]*):[ \t]*", text)
-            i += 1
-            if not found:
-                continue
-            pieces = [(offset + found.end(), text[found.end() :])]
-            while i < end and (self.lines[i][1].startswith((" ", "\t")) or not self.lines[i][1].strip()):
-                indent = len(self.lines[i][1]) - len(self.lines[i][1].lstrip())
-                pieces.append((self.lines[i][0] + indent, self.lines[i][1][indent:]))
-                i += 1
-            self.page.front[found[1]] = self.page.line(offset)
-            if found[1] in _FRONT:
+        entries, end = md.front_matter(self.lines)
+        for key, offset, pieces in entries:
+            self.page.front[key] = self.page.line(offset)
+            if key in md.FRONT:
                 self.count += 1
-                first = pieces[0]
-                if re.fullmatch(r"[>|][+-]?\s*", first[1]):
-                    pieces[0] = (first[0], "")
                 Scanner(self.page, Source(pieces), Place("front matter", -1, self.count, True)).run()
-        return end + 1 if end else 0
-
-    def without_comments(self, text: str) -> str:
-        """The line with HTML comments blotted out; every column stays."""
-        result, i = [], 0
-        while i < len(text):
-            if self.comment:
-                stop = text.find("-->", i)
-                self.comment = stop < 0
-                stop = len(text) if stop < 0 else stop + 3
-                result.append(BLOT * (stop - i))
-                i = stop
-            elif text.startswith("<!--", i):
-                self.comment = True
-            elif text[i] == "`" and not _FENCE.match(text.lstrip(" >")):
-                span = code_span(text, i, len(text))
-                run = len(text[i:]) - len(text[i:].lstrip("`"))
-                stop = span[1] if span else i + run
-                result.append(text[i:stop])
-                i = stop
-            else:
-                result.append(text[i])
-                i += 1
-        return "".join(result)
+        return end
 
     def with_comments(self, offset: int, text: str) -> None:
         """A comment that begins a line divides paragraphs; a line that holds nothing else is blank."""
@@ -168,7 +90,7 @@ class _Walk:
         if body.startswith(BLOT):
             self.line(offset, "", self.root)
             if not body.strip(BLOT + " \t"):
-                if not self.comment or "<!--" in self.lines[self.number][1]:
+                if not self.comments.open or "<!--" in self.lines[self.number][1]:
                     del self.root.stack[(len(text) - len(body)) // 4 :]
                     self.root.quote = None if ">" not in text[: len(text) - len(body)] else self.root.quote
                 return
@@ -181,13 +103,16 @@ class _Walk:
         bare = text.lstrip(" >\t")
         if bare.rstrip() == fence:
             self.fence = None
+            # To Markdown the fence is one word: what follows without a blank line goes on with its paragraph.
+            offset = self.lines[self.number][0]
+            self.open = _Open("fence", "prose", [(offset, OPAQUE)], self.fenced)
         elif bare and len(text) - len(bare) < column and column:
             # The extension gives up on a fence whose text is less indented than the fence: it would be prose.
             self.page.problem(
                 self.lines[self.number][0], f"this line is less indented than the code fence of line {line}"
             )
             self.fence = None
-        elif found := _SNIPPET.match(text):
+        elif found := md.SNIPPET.match(text):
             self.page.blocks.append(Block("snippet", found[1] or "", line, self.section, executed))
 
     # One line
@@ -201,13 +126,16 @@ class _Walk:
         body = text.lstrip(" ")
         if not body:
             self.flush()
-            self.table = self.options = False
+            self.table = self.options = self.coded = False
             while context:
                 context.blank, context = True, context.quote
             return
         indent = len(text) - len(body)
         lazy = self.open is not None and self.open.context is context and not context.blank
         if self.options and indent >= 4:
+            return
+        if self.in_quote(context) and not body.startswith(">") and not self.starts(body):
+            self.open.pieces.append((offset + indent, body))  # the quoted paragraph goes on without its mark
             return
         self.options = False
         if self.html or (self.open and self.open.formula):
@@ -218,7 +146,8 @@ class _Walk:
             del context.stack[level:]
         if rest >= 4 and not lazy:
             context.blank = False
-            return None  # indented code
+            self.coded = True
+            return None
         if body.startswith(">") and (rest < 4):
             return self.quoted(offset + indent, body, context, lazy)
         if context.quote and not lazy:
@@ -226,6 +155,15 @@ class _Walk:
         self.block(offset + indent, body, rest, level, context, lazy)
         context.blank = False
         return None
+
+    def in_quote(self, context: _Context) -> bool:
+        """Whether the open paragraph stands in a block quote of this context, with no blank line since."""
+        inner = context.quote
+        while inner and self.open and not context.blank:
+            if inner is self.open.context:
+                return not inner.blank
+            inner = inner.quote
+        return False
 
     def quoted(self, offset: int, body: str, context: _Context, lazy: bool) -> None:
         if not context.quote:
@@ -242,18 +180,18 @@ class _Walk:
     def starts(self, body: str) -> bool:
         """Whether a line that is less indented than its list or admonition begins something of its own."""
         return bool(
-            _FENCE.match(body) or _HEADING.match(body) or _BLOCK.match(body) or _BLOCK_END.match(body)
-            or _ADMONITION.match(body) or _TAB.match(body) or _FOOTNOTE.match(body)
-            or (self.open.kind == "item" and (_BULLET.match(body) or _NUMBER.match(body)))
+            md.FENCE.match(body) or md.HEADING.match(body) or md.BLOCK.match(body) or md.BLOCK_END.match(body)
+            or md.ADMONITION.match(body) or md.TAB.match(body) or md.FOOTNOTE.match(body)
+            or (self.open.kind == "item" and (md.BULLET.match(body) or md.NUMBER.match(body)))
         )  # fmt: skip
 
     def continued(self, offset: int, body: str) -> None:
-        """A line inside raw HTML or a displayed formula: text as it stands."""
+        """A line inside raw md.HTML or a displayed formula: text as it stands."""
         if self.html:
             name, depth = self.html
             for found in re.finditer(rf"<(/?){name}\b[^<>]*?(/?)>", body, re.I):
                 depth += -1 if found[1] else 0 if found[2] else 1
-            skipped = name in _NOT_TEXT
+            skipped = name in md.NOT_TEXT
             self.html = (name, depth) if depth > 0 else None
             if skipped:
                 return
@@ -267,34 +205,33 @@ class _Walk:
 
     def block(self, offset: int, body: str, rest: int, level: int, context: _Context, lazy: bool) -> None:
         """A line with its containers' indentation and quotes taken off."""
-        if found := _FENCE.match(body):
+        if found := md.FENCE.match(body):
             if "`" not in found[2] or found[1][0] == "~":
-                return self.open_fence(offset, body, found)
-        if _SNIPPET.match(body):
+                return self.open_fence(offset, found, context)
+        if md.SNIPPET.match(body):
             self.flush()
             self.page.problem(offset, "a snippet outside a code fence brings in text that is not checked")
             return None
-        if (found := _BLOCK_END.match(body)) or (found := _BLOCK.match(body)):
+        if (found := md.BLOCK_END.match(body)) or (found := md.BLOCK.match(body)):
             return self.block_syntax(offset, found)
         if self.table and not lazy:
             return self.row(offset, body)
-        if not rest and (found := _HEADING.match(body)):
+        if not rest and (found := md.HEADING.match(body)):
             return self.heading(offset, found[2], found.start(2), len(found[1]))
-        if lazy and (found := _SETEXT.match(body)) and self.open.kind == "text" and len(self.open.pieces) == 1:
+        if lazy and (found := md.SETEXT.match(body)) and self.open.kind == "text" and len(self.open.pieces) == 1:
             start, text = self.open.pieces[0]
             self.open = None
             return self.heading(start, text, 0, 1 if found[1][0] == "=" else 2)
-        if not lazy or self.open.kind == "item" or body.startswith(": "):
-            if self.container(offset, body, level, context, lazy):
-                return None
+        if self.container(offset, body, level, context, lazy and self.open.kind != "item"):
+            return None
         if not lazy and self.table_head(body):
             self.flush()
             self.table = True
             return self.row(offset, body)
-        if _RULE.match(body):
+        if md.RULE.match(body):
             self.flush()
             return None
-        if (found := _HTML.match(body)) and found[2].lower() in _BLOCK_TAGS and not lazy:
+        if (found := md.HTML.match(body)) and found[2].lower() in md.BLOCK_TAGS:
             return self.open_html(offset, body, found)
         self.extend(offset, body, "text", self.where(context), context)
         for opening, closing in (("$$", "$$"), ("\\[", "\\]"), ("\\begin{", "}")):
@@ -304,7 +241,7 @@ class _Walk:
 
     def where(self, context: _Context) -> str:
         names = [name for _, name, _ in self.blocks]
-        if any(name in _CAPTIONS for name in names):
+        if any(name in md.CAPTIONS for name in names):
             return "caption"
         return names[-1] if names else context.stack[-1] if context.stack else "prose"
 
@@ -324,7 +261,7 @@ class _Walk:
     def flush(self) -> None:
         if self.open:
             block, self.open = self.open, None
-            if block.pieces != [(block.pieces[0][0], "")]:
+            if any(text not in ("", OPAQUE) for _, text in block.pieces):
                 Scanner(self.page, Source(block.pieces), self.place(block.where)).run()
 
     def text(self, offset: int, text: str, where: str, text_only: bool = False) -> str:
@@ -336,7 +273,7 @@ class _Walk:
         self.flush()
         text = text.rstrip()
         attributes = next((m for m in ATTRIBUTES.finditer(text) if m.end() == len(text)), None)
-        ident = _ID.search(attributes[0]) if attributes else None
+        ident = md.ID.search(attributes[0]) if attributes else None
         shown = text[: attributes.start()] if attributes else text
         shown = re.sub(r"[ ]+#+$|^#+$", "", shown.rstrip()).rstrip()
         line = self.page.line(offset)
@@ -344,11 +281,14 @@ class _Walk:
         visible = self.text(offset + cut, shown, "heading").strip()
         self.page.headings[-1] = Heading(level, ident[1] if ident else "", visible, offset, line)
 
-    def open_fence(self, offset: int, body: str, found: re.Match) -> None:
+    def open_fence(self, offset: int, found: re.Match, context: _Context) -> None:
         self.flush()
+        if self.coded:
+            self.page.problem(offset, "a code fence right after indented code is shown as text: put a blank line between")
+        self.fenced = context
         number = self.number + 1
-        self.fence = (found[1], offset - self.lines[self.number][0], number, bool(_EXEC.search(found[2])))
-        if title := _TITLE.search(found[2]):
+        self.fence = (found[1], offset - self.lines[self.number][0], number, bool(md.EXEC.search(found[2])))
+        if title := md.TITLE.search(found[2]):
             group = 1 if title[1] is not None else 2
             self.text(offset + found.start(2) + title.start(group), title[group], "title", True)
 
@@ -360,22 +300,23 @@ class _Walk:
             self.continued(offset, body)
         else:
             self.extend(offset, body, "html", "html", self.root)
+            self.flush()
 
     def table_head(self, body: str) -> bool:
         if "|" not in body or self.number + 1 >= len(self.lines):
             return False
         following = self.lines[self.number + 1][1].lstrip(" >\t")
-        return bool(_SEPARATOR.match(following)) and "-" in following
+        return bool(md.SEPARATOR.match(following)) and "-" in following
 
     def row(self, offset: int, body: str) -> None:
-        if not _SEPARATOR.match(body):
-            for start, end in cells(body):
+        if not md.SEPARATOR.match(body):
+            for start, end in md.cells(body):
                 self.text(offset + start, body[start:end], "table")
 
     def block_syntax(self, offset: int, found: re.Match) -> None:
         self.flush()
         slashes = len(found[1])
-        if found.re is _BLOCK_END:
+        if found.re is md.BLOCK_END:
             if not self.blocks or slashes != self.blocks[-1][0]:
                 self.page.problem(offset, f"{found[1]} closes no block that is open")
             else:
@@ -384,33 +325,35 @@ class _Walk:
         name, argument = found[2], (found[3] or "").strip()
         self.blocks.append((slashes, name, self.number + 1))
         self.options = True
-        ident = argument if name in _LINK_IDS else ""
+        ident = argument if name in md.LINK_IDS else ""
         self.page.blocks.append(Block(name, ident, self.number + 1, self.section))
-        if argument and name not in _LINK_IDS:
+        if argument and name not in md.LINK_IDS:
             self.text(offset + found.start(3), argument, "title")
 
     def container(self, offset: int, body: str, level: int, context: _Context, lazy: bool) -> bool:
-        """Open a list item, admonition, tab, footnote or definition; True where the line did."""
-        if not lazy:
-            for pattern in (_ADMONITION, _TAB):
-                if found := pattern.match(body):
-                    if found[1]:
-                        self.text(offset + found.start(1), found[1], "title")
-                    self.push(context, level, "prose")
-                    return True
-            if found := _LABEL.match(body):
-                if found[2].startswith(("fact:", "given:")):
-                    self.page.problem(offset, f"[{found[1]}]: {found[2]} belongs into the page's .facts file")
-                return True
-            if found := _ABBREVIATION.match(body):
-                self.text(offset + found.end(), body[found.end() :], "abbreviation", True)
-                return True
-        if _RULE.match(body):
-            return False
-        for pattern, where in _ITEMS:
+        """Open a list item, admonition, tab, footnote or definition; True where the line did.
+
+        Only list items need a blank line before them: ``lazy`` says that a paragraph goes on here.
+        """
+        for pattern in (md.ADMONITION, md.TAB):
             if found := pattern.match(body):
+                if found[1]:
+                    self.text(offset + found.start(1), found[1], "title")
+                self.push(context, level, "prose")
+                return True
+        if found := md.LABEL.match(body):
+            self.flush()
+            if found[2].startswith(("fact:", "given:")):
+                self.page.problem(offset, f"[{found[1]}]: {found[2]} belongs into the page's .facts file")
+            return True
+        if found := md.ABBREVIATION.match(body):
+            self.text(offset + found.end(), body[found.end() :], "abbreviation", True)
+            return True
+        for pattern, where in md.ITEMS:
+            found = pattern.match(body) if not (lazy and pattern in (md.BULLET, md.NUMBER)) else None
+            if found and not md.RULE.match(body):
                 self.flush()
-                if pattern is _NUMBER:
+                if pattern is md.NUMBER:
                     self.ordinal(offset, int(found[1]), level, context)
                 else:
                     context.counter.pop(level, None)
@@ -439,23 +382,6 @@ class _Walk:
         context.stack.append(where)
         for deeper in [k for k in context.counter if k > level]:
             del context.counter[deeper]
-
-
-def cells(row: str) -> list[tuple[int, int]]:
-    """Spans of the cells of a table row; ``\\|`` and bars in code do not divide."""
-    cuts, i = [-1], 0
-    while i < len(row):
-        if row[i] == "\\":
-            i += 2
-            continue
-        if row[i] == "`" and (span := code_span(row, i, len(row))):
-            i = span[1]
-            continue
-        if row[i] == "|":
-            cuts.append(i)
-        i += 1
-    cuts.append(len(row))
-    return [(a + 1, b) for a, b in zip(cuts, cuts[1:], strict=False) if row[a + 1 : b].strip()]
 
 
 def scan(markdown: str, path: str, lang: str) -> Page:

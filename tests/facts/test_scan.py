@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from blocklib.facts.formula import plain_text
 from blocklib.facts.inline import Source
 from blocklib.facts.items import Bound, Given
-from blocklib.facts.scan import cells, scan
+from blocklib.facts.lines import cells
+from blocklib.facts.scan import scan
 
 EXTENSIONS = [
     "admonition", "attr_list", "def_list", "footnotes", "md_in_html", "tables", "abbr", "pymdownx.details",
@@ -115,7 +116,7 @@ def test_every_fragment_alone(fragment):
     agree(Words().fill(fragment))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(FRAGMENTS), min_size=2, max_size=6))
 def test_fragments_in_any_order(fragments):
     words = Words()

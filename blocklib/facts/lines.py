@@ -1,0 +1,115 @@
+"""Lines of Markdown: the patterns of its blocks, and what is settled before the walk begins."""
+
+from __future__ import annotations
+
+import re
+
+from blocklib.facts.inline import code_span
+from blocklib.facts.items import BLOT
+
+Line = tuple[int, str]  # source offset of the first character, text without the line end
+
+FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
+EXEC = re.compile(r"""\bexec\s*=\s*["']?(?:on|1|true|yes)\b""", re.I)
+TITLE = re.compile(r"""\btitle=(?:"([^"]*)"|'([^']*)')""")
+SNIPPET = re.compile(r"""\s*-{1,}8<-{1,}\s*(?:["']([^"']+)["'])?""")
+HEADING = re.compile(r"(#{1,6})(?!#)[ \t]*(.*?)[ \t]*$")
+SETEXT = re.compile(r"(=+|-+)[ ]*$")
+RULE = re.compile(r"(?:[-*_][ ]*){3,}$")
+BULLET = re.compile(r"([-+*])[ ]+(?:\[[ xX]\][ ]+)?")
+NUMBER = re.compile(r"(\d+)\.[ ]+")
+ADMONITION = re.compile(r"""(?:!!!|\?\?\?\+?)[ ]+[\w -]*?(?:[ ]*"(.*)")?[ ]*$""")
+TAB = re.compile(r"""===[!+]*[ ]+"(.*)"[ ]*$""")
+FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]:[ ]*")
+LABEL = re.compile(r"\[([^\]^][^\]]*)\]:[ \t]*(\S+)")
+ABBREVIATION = re.compile(r"\*\[([^\]]+)\]:[ ]*")
+BLOCK = re.compile(r"(/{3,})[ ]*([A-Za-z][\w-]*)[ ]*(?:\|[ ]*(.*?))?[ ]*$")
+BLOCK_END = re.compile(r"(/{3,})[ ]*$")
+SEPARATOR = re.compile(r"\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)*\|?[ ]*$")
+HTML = re.compile(r"<(/?)([A-Za-z][\w-]*)\b")
+BLOCK_TAGS = set(
+    "address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure footer form "
+    "h1 h2 h3 h4 h5 h6 header hr iframe legend li main math menu nav ol p picture pre script section style summary "
+    "svg table tbody td template tfoot th thead tr ul video".split()
+)
+NOT_TEXT = {"script", "style", "template", "pre"}
+ITEMS = ((FOOTNOTE, "footnote"), (BULLET, "list"), (NUMBER, "list"), (re.compile(r":[ ]+"), "list"))
+ID = re.compile(r"#([\w:.-]+)")
+LINK_IDS = {"claim", "exhibit", "margin"}  # blocks whose argument is an id, not text
+CAPTIONS = {"exhibit", "caption", "figure-caption", "table-caption"}
+FRONT = ("title", "description")
+
+
+def labels(lines: list[Line]) -> dict[str, int]:
+    """Link definitions of a page by folded label, with their lines; they may stand after their use."""
+    found_labels: dict[str, int] = {}
+    fence = ""
+    for number, (_, text) in enumerate(lines, 1):
+        found = FENCE.match(text.lstrip(" >"))
+        if found and (not fence or text.strip(" >") == fence):
+            fence = "" if fence else found[1]
+        elif not fence and (found := LABEL.match(text.strip())) and not text.startswith("    "):
+            found_labels.setdefault(" ".join(found[1].split()).casefold(), number)
+    return found_labels
+
+
+def front_matter(lines: list[Line]) -> tuple[list[tuple[str, int, list[Line]]], int]:
+    """(key, offset, lines of the value) of each entry, and the index of the first line after the front matter."""
+    entries: list[tuple[str, int, list[Line]]] = []
+    if not lines or lines[0][1].removeprefix("\ufeff").rstrip() != "---":
+        return entries, 0
+    end = next((i for i in range(1, len(lines)) if lines[i][1].rstrip() in ("---", "...")), 0)
+    for offset, text in lines[1:end]:
+        if found := re.match(r"([A-Za-z_][\w-]*):[ \t]*(?:[>|][+-]?[ ]*$)?", text):
+            entries.append((found[1], offset, [(offset + found.end(), text[found.end() :])]))
+        elif entries and (not text.strip() or text.startswith((" ", "\t"))):
+            indent = len(text) - len(text.lstrip())
+            entries[-1][2].append((offset + indent, text[indent:]))
+    return entries, end + 1 if end else 0
+
+
+class Comments:
+    """HTML comments, which run over lines: ``open`` says whether one goes on after the last line."""
+
+    def __init__(self) -> None:
+        self.open = False
+
+    def blot(self, text: str) -> str:
+        """The line with HTML comments blotted out; every column stays."""
+        result, i = [], 0
+        while i < len(text):
+            if self.open:
+                stop = text.find("-->", i)
+                self.open = stop < 0
+                stop = len(text) if stop < 0 else stop + 3
+                result.append(BLOT * (stop - i))
+                i = stop
+            elif text.startswith("<!--", i):
+                self.open = True
+            elif text[i] == "`" and not FENCE.match(text.lstrip(" >")):
+                span = code_span(text, i, len(text))
+                run = len(text[i:]) - len(text[i:].lstrip("`"))
+                stop = span[1] if span else i + run
+                result.append(text[i:stop])
+                i = stop
+            else:
+                result.append(text[i])
+                i += 1
+        return "".join(result)
+
+
+def cells(row: str) -> list[tuple[int, int]]:
+    """Spans of the cells of a table row; ``\\|`` and bars in code do not divide."""
+    cuts, i = [-1], 0
+    while i < len(row):
+        if row[i] == "\\":
+            i += 2
+            continue
+        if row[i] == "`" and (span := code_span(row, i, len(row))):
+            i = span[1]
+            continue
+        if row[i] == "|":
+            cuts.append(i)
+        i += 1
+    cuts.append(len(row))
+    return [(a + 1, b) for a, b in zip(cuts, cuts[1:], strict=False) if row[a + 1 : b].strip()]
