@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blocklib.claims import evidence, sources
-from blocklib.claims.outline import LANG_SUFFIX, Mark, block_body, outline
+from blocklib.claims.pages import body, pages
 from blocklib.claims.registry import IDENT, Claim, Registry, load, nearest
 from blocklib.problems import Problem
 
@@ -32,22 +32,11 @@ class Use:
 def uses(root: Path) -> list[Use]:
     """Every claim block of docs/, in the order of paths and lines."""
     return [
-        Use(mark.ident, page, lang, path, mark.line, block_body(text, mark))
-        for path, page, lang, text, marks in pages(root)
-        for mark in marks
-        if mark.kind == "claim"
+        Use(block.id, name, page.lang, page.path, block.line, body(page, block))
+        for name, page in pages(root)
+        for block in page.blocks
+        if block.kind == "claim"
     ]
-
-
-def pages(root: Path) -> Iterator[tuple[str, str, str, str, list[Mark]]]:
-    """(path, page, language, Markdown, outline) of each page source under docs/."""
-    docs = root / "docs"
-    for file in sorted(docs.rglob("*.md")):
-        found = LANG_SUFFIX.search(file.name)
-        if found:
-            relative = file.relative_to(docs).as_posix()
-            text = file.read_text(encoding="utf-8", errors="replace")
-            yield f"docs/{relative}", LANG_SUFFIX.sub("", relative), found[1], text, outline(text)
 
 
 def check(root: Path) -> list[Problem]:

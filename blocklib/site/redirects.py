@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from blocklib.claims.closure import uses
+from blocklib.claims.pages import pages
 from blocklib.claims.registry import load as load_claims
 from blocklib.claims.registry import nearest
 from blocklib.claims.tomlfile import TomlFile, read_toml
@@ -17,8 +19,8 @@ from blocklib.facts.items import Bound
 from blocklib.facts.pages import registry_for
 from blocklib.facts.refs import Refs, parse_facts
 from blocklib.facts.registry import parse_expr
-from blocklib.facts.scan import scan
 from blocklib.problems import BlocklibError, Problem
+from blocklib.text import LANGS
 
 IDS = "docs/ids.toml"
 REDIRECTS = "docs/redirects.toml"
@@ -38,33 +40,30 @@ class Ids:
 
 def current(root: Path) -> Ids:
     """What exists now: pages and their headings, claims, and every registered fact."""
-    headings = {f"{page}#{ident}" for page, ids, _ in _scan(root) for ident in ids}
-    pages = {page for page, _, _ in _scan(root)}
+    found = list(_scan(root))
+    headings = {f"{page}#{ident}" for page, ids, _ in found for ident in ids}
     try:
         facts = set(registry_for(root).names())
     except BlocklibError:  # reported by the number check
         facts = set()
-    return Ids(frozenset(pages), frozenset(headings), frozenset(load_claims(root).claims), frozenset(facts))
+    names = frozenset(page for page, _, _ in found)
+    return Ids(names, frozenset(headings), frozenset(load_claims(root).claims), frozenset(facts))
 
 
 def _scan(root: Path) -> Iterator[tuple[str, list[str], list[str]]]:
     """(page, heading ids, names of bound facts) of every page in its first language."""
-    for file in sorted((root / "docs").rglob("*.zh.md")):
-        page = file.relative_to(root / "docs").as_posix().removesuffix(".zh.md")
-        path = f"docs/{page}.zh.md"
-        scanned = scan(file.read_text(encoding="utf-8-sig", errors="replace"), path, "zh")
-        table = file.with_name(file.name.removesuffix(".zh.md") + ".facts")
-        text = table.read_text(encoding="utf-8-sig") if table.exists() else ""
-        refs = parse_facts(text, f"docs/{page}.facts") if text else Refs()
-        names = []
-        for item in scanned.items:
+    for name, page in pages(root, LANGS[0]):
+        table = root / f"docs/{name}.facts"
+        refs = parse_facts(table.read_text(encoding="utf-8-sig"), table.name) if table.exists() else Refs()
+        facts = []
+        for item in page.items:
             if isinstance(item, Bound):
                 ref = refs.get(item.target) if item.kind == "key" else None
                 try:
-                    names.append(parse_expr(ref.expr if ref else item.target)[0])
+                    facts.append(parse_expr(ref.expr if ref else item.target)[0])
                 except BlocklibError:
                     continue
-        yield page, [head.id for head in scanned.headings if head.id], names
+        yield name, [head.id for head in page.headings if head.id], facts
 
 
 def load(root: Path) -> dict[str, dict[str, str]]:
@@ -147,16 +146,14 @@ def _check_redirects(file: TomlFile, now: Ids) -> Iterator[Problem]:
                 )
 
 
-def record(root: Path, pages: list[str]) -> None:
-    """Add the ids of ``pages`` to docs/ids.toml. Ids are added, never taken away."""
+def record(root: Path, signed: list[str]) -> None:
+    """Add the ids of the pages ``signed`` to docs/ids.toml. Ids are added, never taken away."""
     data = read_toml(root, IDS, required=False).data
     claims, facts = set(data.get("claims", [])), set(data.get("facts", []))
     headings = {page: list(ids) for page, ids in data.get("headings", {}).items()}
-    from blocklib.claims.closure import uses
-
-    claims |= {use.claim for use in uses(root) if use.page in pages}
+    claims |= {use.claim for use in uses(root) if use.page in signed}
     for page, ids, names in _scan(root):
-        if page in pages:
+        if page in signed:
             facts |= set(names)
             known = headings.setdefault(page, [])
             known += [ident for ident in ids if ident not in known]

@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 
 from blocklib.claims import closure, sources
+from blocklib.claims.pages import titles
 from blocklib.claims.registry import GRADES, LEDGERS, Claim, load
 from blocklib.site import redirects
 from blocklib.site.markdown import ClaimParts
@@ -113,15 +114,6 @@ _LINK = re.compile(
 def plain_links(markdown: str) -> str:
     """Markdown whose links, bound numbers and givens are reduced to their text: it can stand on any page."""
     return _LINK.sub(lambda found: found[1], _FACT_MATH.sub(lambda found: found[1], markdown))
-
-
-def titles(root: Path, lang: str) -> dict[str, str]:
-    """Page → its first heading in ``lang``."""
-    found = {}
-    for _, page, language, _, marks in closure.pages(root):
-        if language == lang:
-            found[page] = next((mark.text for mark in marks if mark.kind == "heading"), page)
-    return found
 
 
 def _source_link(key: str, place: str, library: sources.Library, lang: str, url: Url) -> str:

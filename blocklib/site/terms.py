@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blocklib.claims import sources
+from blocklib.claims.pages import pages
 from blocklib.claims.registry import CLAIMS_FILE
 from blocklib.claims.registry import load as load_claims
 from blocklib.claims.tomlfile import TomlFile, read_toml
-from blocklib.facts.scan import scan
 from blocklib.problems import Problem
 from blocklib.text import LANGS, Text
 
@@ -21,7 +21,6 @@ _ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _LATIN = "A-Za-z0-9_"
 _GAP = r"(?:[ \t\u00a0]+|[ \t]*\n[ \t]*)"
-_PAGE = re.compile(r"\.(zh|en)\.md$")
 
 
 @dataclass(frozen=True)
@@ -185,16 +184,11 @@ def check(root: Path) -> list[Problem]:
     problems = list(terms.problems)
     titles = [source.title for source in sources.load(root).entries.values()]
     spellers = {lang: Speller(terms.terms, lang, titles) for lang in LANGS}
-    for file in sorted((root / "docs").rglob("*.md")):
-        found = _PAGE.search(file.name)
-        if not found:
-            continue
-        path = file.relative_to(root).as_posix()
-        page = scan(file.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n"), path, found[1])
+    for _, page in pages(root):
         for run in page.runs:
             if run.kind == "prose":
-                for offset, form, term in spellers[found[1]].find(run.text):
-                    problems.append(Problem(path, page.line(run.at[offset]), _message(form, term, found[1])))
+                for offset, form, term in spellers[page.lang].find(run.text):
+                    problems.append(Problem(page.path, page.line(run.at[offset]), _message(form, term, page.lang)))
     registry = load_claims(root)
     for claim in registry.claims.values():
         for lang in LANGS:

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from blocklib.claims.pages import read_page
 from blocklib.claims.registry import nearest
 from blocklib.claims.tomlfile import read_toml
+from blocklib.facts.check import find_root
 from blocklib.facts.fingerprint import ROOT
 from blocklib.facts.items import Bound, Page
 from blocklib.facts.pages import registry_for
 from blocklib.facts.refs import Refs, parse_facts
 from blocklib.facts.registry import Registry, canonical_expr, parse_expr
-from blocklib.facts.scan import scan
 from blocklib.problems import BlocklibError, Problem
 from blocklib.text import LANGS
 
@@ -93,7 +94,7 @@ def check_pair(root: Path, page: str, sides: dict[str, str]) -> list[Problem]:
         if lang not in sides:
             there = next(iter(sides.values()))
             return [Problem(there, 0, f"the twin docs/{page}.{lang}.md is missing")]
-    zh, en = (scan(_read(root, sides[lang]), sides[lang], lang) for lang in LANGS)
+    zh, en = (read_page(root, sides[lang]) for lang in LANGS)
     facts = root / f"docs/{page}.facts"
     refs = parse_facts(_read(root, f"docs/{page}.facts"), f"docs/{page}.facts") if facts.exists() else Refs()
     problems = [*_ids(zh), *_ids(en), *_compare_marks(zh, en)]
@@ -326,8 +327,9 @@ def page_name(argument: str) -> str:
     return re.sub(r"(\.(zh|en))?(\.(md|facts))?$", "", name)
 
 
-def main(argv: list[str], root: Path = ROOT) -> int:
+def main(argv: list[str], root: Path | None = None) -> int:
     """``python -m blocklib twins``: the state of each pair; ``--sign PAGE…`` or ``--sign --all`` signs."""
+    root = root or find_root(ROOT)
     if not argv:
         for one in state(root):
             note = {"stale": "edited since: " + " ".join(one.changed), "alone": "only " + " ".join(one.changed)}
