@@ -178,6 +178,14 @@
     $$("td", table).forEach(cell => set(cell, "cell"));
     $$("th", table).forEach(head => set(head, head.closest("thead") ? "columnheader" : "rowheader"));
   }
+  /* a long name in code may break after a dot, a slash or an underscore, and nowhere else */
+  function letNamesBreak() {
+    for (const code of $$(".tl-numbers code, .tl-fact code, .tl-claim__foot code", article)) {
+      if (code.childElementCount || code.textContent.length < 14 || /\s/.test(code.textContent)) continue;
+      const pieces = code.textContent.split(/(?<=[._/]|::)(?=\w)/);
+      code.replaceChildren(...pieces.flatMap((piece, i) => (i ? [make("wbr"), piece] : [piece])));
+    }
+  }
   function markScrolling() {
     const kinds = [[WRAPPERS, words.table], ["pre > code, pre", words.code], [".tl-math", words.formula]];
     for (const [selector, kind] of kinds) for (const element of $$(selector, article)) {
@@ -264,6 +272,7 @@
     if (!article) return;
     $$("a.tl-num", article).forEach(anchor => { if (rowOf(anchor)) anchor.setAttribute("aria-expanded", "false"); });
     numberNotes();
+    letNamesBreak();
     prepareTables();
     markScrolling();
     new ResizeObserver(markScrolling).observe(article);
