@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from blocklib.atlas import MODEL_IDS, load, model_facts
+from blocklib.atlas import MODEL_IDS, load, shape_facts
 from blocklib.facts.registry import evaluate
 from blocklib.theory.norm_ops import norm_core_gap
 
@@ -15,12 +15,12 @@ from blocklib.theory.norm_ops import norm_core_gap
 def test_norms_per_token(model):
     config = load(model).config
     walked = sum(2 for _block in config.mixers) + 1
-    assert model_facts.norms_per_token(model) == walked
-    assert model_facts.norm_core_gap_per_token(model) == walked * norm_core_gap(config.d_model)
+    assert shape_facts.norms_per_token(model) == walked
+    assert shape_facts.norm_core_gap_per_token(model) == walked * norm_core_gap(config.d_model)
 
 
 def test_gpt3_would_save_millions_of_operations_a_token():
-    assert model_facts.norm_core_gap_per_token("gpt3-175b") == 193 * 24_576 == 4_743_168
+    assert shape_facts.norm_core_gap_per_token("gpt3-175b") == 193 * 24_576 == 4_743_168
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blocklib.atlas import MODEL_IDS, AtlasError, display_name, find, load, model_facts
+from blocklib.atlas import MODEL_IDS, AtlasError, display_name, find, load, shape_facts
 from blocklib.atlas.models import FOLDER, parse
 from blocklib.ledger.config import ConfigError
 
@@ -29,14 +29,14 @@ SHAPES = {
 @pytest.mark.parametrize("model", MODEL_IDS)
 def test_shapes_match_published_values(model):
     width, layers, heads, kv_heads, head_dim, d_ff, vocabulary = SHAPES[model]
-    assert (model_facts.model_width(model), model_facts.model_layers(model)) == (width, layers)
-    assert (model_facts.model_heads(model), model_facts.model_kv_heads(model)) == (heads, kv_heads)
-    assert (model_facts.model_head_dim(model), model_facts.query_width(model)) == (head_dim, heads * head_dim)
-    assert (model_facts.ffn_width(model), model_facts.vocab_size(model)) == (d_ff, vocabulary)
-    assert model_facts.ffn_expansion(model) * width == d_ff
+    assert (shape_facts.model_width(model), shape_facts.model_layers(model)) == (width, layers)
+    assert (shape_facts.model_heads(model), shape_facts.model_kv_heads(model)) == (heads, kv_heads)
+    assert (shape_facts.model_head_dim(model), shape_facts.query_width(model)) == (head_dim, heads * head_dim)
+    assert (shape_facts.ffn_width(model), shape_facts.vocab_size(model)) == (d_ff, vocabulary)
+    assert shape_facts.ffn_expansion(model) * width == d_ff
     full = layers // 4 if model == "qwen3.8-27b" else layers
-    assert model_facts.full_attention_layers(model) == full
-    assert model_facts.linear_attention_layers(model) == layers - full
+    assert shape_facts.full_attention_layers(model) == full
+    assert shape_facts.linear_attention_layers(model) == layers - full
 
 
 @pytest.mark.parametrize("model", MODEL_IDS)
