@@ -5,8 +5,8 @@ How to write an exhibit
 
 An exhibit is one function from the settings of its controls to a :class:`State`: a chart, a sentence and a
 table. Everything else (static SVG, Plotly figure, controls, payload, tests) follows from it. Put it into
-``blocklib/charts/primer/<page>.py`` (underscores for hyphens); it is found by its decorator, the id a string
-literal in double quotes on the decorator's own line::
+``blocklib/charts/primer/<page>.py`` (underscores for hyphens); it is found by its decorator, at the start
+of a line, its first argument the id as a literal in double quotes::
 
     from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Table, exhibit
     from blocklib.text import Text
@@ -21,7 +21,10 @@ literal in double quotes on the decorator's own line::
     )
     def growth(factor: float, scale: str) -> State: ...
 
-(the real decorator line must read ``@exhibit("growth",`` …; see ``primer/normalization.py`` for a whole one.)
+See ``primer/normalization.py`` for a whole one. ``Range`` is a slider, ``Steps`` a walk with back and next,
+``Choice`` a switch of two to four; ``labels`` are what the reader sees, ``values`` what the function gets.
+Numbers are set by ``num`` (0.07977), ``short`` (16.8M, 1,680 万), ``percent`` and ``signed``. A table may name
+the row that sums those above it: ``Table(…, total=4)``.
 
 Rules that the tests hold for every exhibit
 -------------------------------------------
@@ -31,6 +34,7 @@ Rules that the tests hold for every exhibit
 * At most 2,000 states and 60 kB of compressed payload a language. Values that many states share cost nothing.
 * Nothing is random or slow: the function runs once for each combination of settings, at build time.
 * Numbers come from the tested library, never from a literal typed into the exhibit.
+* ``pytest tests/charts -k ID`` checks one exhibit; ``broken_rules(load(ID))`` lists what it breaks.
 * Every label is a :class:`~blocklib.text.Text`; a plain ``str`` means "the same in both languages".
 
 Choosing marks and roles

@@ -46,6 +46,7 @@ class Boxes:
     role: str
     alpha: tuple[float, ...] | None = None
     notes: list[str] | None = None
+    rim: float = 1.5         # width of the outline; thin boxes get a thin one, or they would be all outline
 
 
 @dataclass
@@ -288,6 +289,7 @@ class Layout:
         ends: list[tuple[float, Words]] = []
         for i, s in enumerate(self.chart.series):
             if i in self.boxes:
+                self._rim(s, self.boxes[i])
                 self.scene.marks.append(self.boxes[i])
                 self._box_labels(s, self.boxes[i])
             elif s.mark == "rule":
@@ -319,10 +321,11 @@ class Layout:
             size = 11 if self.narrow else 12
             for v, text in self.xticks:
                 lines = self._wrap(text, self._slot() - 4, size) if chart.x.categories else [text]
-                f = fraction(v, self.xr, chart.x.log)
+                room = FIT[self.narrow] - m.left - m.right
+                at, half = fraction(v, self.xr, chart.x.log) * room, measure(text, size) / 2
                 anchor = "middle"
-                if not chart.x.categories and len(text) > 3:
-                    anchor = "start" if f < 0.03 and m.left < 20 else "end" if f > 0.97 and m.right < 20 else "middle"
+                if not chart.x.categories:                # a number at the edge stays inside the picture
+                    anchor = "start" if at - half < -m.left else "end" if at + half > room + m.right else "middle"
                 for k, line in enumerate(lines):
                     self._say(line, v, 0, py=True, dy=-15 - 14 * k, size=size, anchor=anchor)
         if not chart.y.hidden and not self.above:
@@ -346,6 +349,13 @@ class Layout:
         if s.mark in ("bar", "hbar"):
             return "inside" if s.stack else "end"
         return {"cells": "inside", "label": "center"}.get(s.mark, "right")
+
+    def _rim(self, s: Series, b: Boxes) -> None:
+        across = (FIT[self.narrow] - self.margin.left - self.margin.right) / abs(self.xr[1] - self.xr[0])
+        up = self.scene.plot_height / abs(self.yr[1] - self.yr[0])
+        # the side that a bar's length does not set
+        side = min(abs(v) for v in (b.height if self.horizontal else b.width)) * (up if self.horizontal else across)
+        b.rim = round(min(1.0 if s.role == "ghost" else 1.5, side / 8), 2)
 
     def _box_labels(self, s: Series, b: Boxes) -> None:
         if s.labels is None:

@@ -36,8 +36,7 @@ def _format(log: bool) -> str:
 
 
 def _boxes(b: Boxes) -> dict[str, Any]:
-    ghost = b.role == "ghost"
-    line = {"color": "@line-2", "width": 1} if ghost else {"color": "@paper", "width": 1.5}
+    line = {"color": "@line-2" if b.role == "ghost" else "@paper", "width": rounded(b.rim)}
     trace = {"type": "bar", "name": b.name, "x": _list(b.cx), "width": _list(b.width), "base": _list(b.base),
              "y": _list(b.height), "marker": {"color": f"@{b.role}", "line": line}}
     if b.alpha is not None:

@@ -55,7 +55,7 @@ def _draw(s: Scene) -> str:
                         zip(mark.cx, mark.width, mark.base, mark.height, strict=True)):
                     ax.add_patch(Rectangle(
                         (cx - bw / 2, base), bw, bh, facecolor=colour, zorder=order, clip_on=False,
-                        edgecolor=_SENTINEL["line-2" if ghost else "paper"], linewidth=1 if ghost else 1.5,
+                        edgecolor=_SENTINEL["line-2" if ghost else "paper"], linewidth=mark.rim,
                         alpha=None if mark.alpha is None else mark.alpha[k]))
             elif isinstance(mark, Path):
                 y = [float("nan") if v is None else v for v in mark.y]
