@@ -7,7 +7,7 @@ from html import escape
 
 from blocklib.charts.discover import load
 from blocklib.charts.exhibit import Choice, Exhibit, Range, Steps
-from blocklib.charts.layout import Layout
+from blocklib.charts.frame import Frame
 from blocklib.charts.payload import margins, table_document
 from blocklib.charts.svg import svg
 from blocklib.text import Text
@@ -87,7 +87,7 @@ def static_html(id: str, lang: str, caption_html: str, *, payload_url: str = "",
     anchor, live = f"ex-{id}", f"ex-{id}-live"
     frames = {narrow: margins(exhibit, lang, narrow) for narrow in (False, True)}
     wide, narrow = (svg(chart, lang, n, frames[n]) for n in (False, True))
-    heights = [Layout(chart, lang, n, frames[n]).scene.height for n in (False, True)]
+    heights = [Frame(chart, lang, n, frames[n]).scene.height for n in (False, True)]
     data = f' data-payload="{escape(payload_url)}"' if payload_url else ""
     data += f' data-plotly="{escape(plotly_url)}"' if plotly_url else ""
     return (

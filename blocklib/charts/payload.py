@@ -18,10 +18,11 @@ from typing import Any
 
 from blocklib.charts.discover import load
 from blocklib.charts.exhibit import Exhibit
-from blocklib.charts.layout import Layout, Margin
+from blocklib.charts.frame import Frame
 from blocklib.charts.model import NUMBERS, ChartError, Table
 from blocklib.charts.numerals import num
 from blocklib.charts.plotly import figure
+from blocklib.charts.scene import Margin
 from blocklib.text import Text
 
 MAX_BYTES = 60_000
@@ -61,7 +62,7 @@ def margins(exhibit: Exhibit, lang: str, narrow: bool) -> Margin:
     if key not in exhibit._memo:
         frame = None
         for indices in exhibit.indices():
-            own = Layout(exhibit.at(indices).chart, lang, narrow).margin
+            own = Frame(exhibit.at(indices).chart, lang, narrow).margin
             frame = own if frame is None else frame.join(own)
         exhibit._memo[key] = frame
     return exhibit._memo[key]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from blocklib.charts.layout import Boxes, Dots, Margin, Path, Words, scene
+from blocklib.charts.layout import scene
 from blocklib.charts.model import Chart
+from blocklib.charts.scene import Boxes, Dots, Margin, Path, Words
 
 CONFIG = {"displayModeBar": False, "responsive": False, "scrollZoom": False, "doubleClick": False}
 

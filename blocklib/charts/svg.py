@@ -13,8 +13,9 @@ import warnings
 from html import escape
 from xml.etree import ElementTree
 
-from blocklib.charts.layout import Boxes, Dots, Margin, Path, Scene, scene
+from blocklib.charts.layout import scene
 from blocklib.charts.model import Chart, ChartError
+from blocklib.charts.scene import Boxes, Dots, Margin, Path, Scene
 
 TOKENS = ("paper", "raise", "card", "ink", "ink-2", "ink-3", "line", "line-2", "train", "run", "ghost", "c0", "c1",
           "c2", "c3", "on-c", "on-train", "on-run")

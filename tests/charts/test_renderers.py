@@ -13,9 +13,10 @@ from xml.etree import ElementTree
 import pytest
 
 from blocklib.charts import Chart, ChartError, Series
-from blocklib.charts.layout import FIT, NARROW, WIDE, Layout, Words, scene
+from blocklib.charts.layout import Layout, scene
 from blocklib.charts.plotly import figure
 from blocklib.charts.scale import linear_ticks, log_ticks
+from blocklib.charts.scene import FIT, NARROW, WIDE, Words
 from blocklib.charts.svg import TOKENS, _compact, svg
 from blocklib.text import LANGS
 from tests.charts.samples import EVERY_MARK
