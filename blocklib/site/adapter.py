@@ -257,8 +257,8 @@ def on_page_context(context, page, config, nav):
 
 
 def on_post_page(output: str, page, config) -> str:
-    output = meta.from_root(output, _lang(config), page.url)
-    return output if _is_first(config) else meta.lift_assets(output)
+    output = output if _is_first(config) else meta.lift_assets(output)
+    return meta.from_root(output, _lang(config), page.url)
 
 
 def on_template_context(context, template_name: str, config):

@@ -112,7 +112,7 @@ def settle_rooted(page: str, root_path: str) -> str:
     def clean(match: re.Match[str]) -> str:
         path, mark, rest = re.fullmatch(r"([^?#]*)([?#]?)(.*)", match[2], re.S).groups()
         tidy = posixpath.normpath(path)
-        if path.endswith("/") and tidy != "/":
+        if path.endswith(("/", "/.", "/..")) and tidy != "/":
             tidy += "/"
         for language in LANGUAGES.values():
             if language.prefix and tidy.startswith(f"{root_path}{language.prefix}assets/"):
