@@ -59,10 +59,11 @@ def format_value(value: FactValue, unit: str | None = None, lang: str = "en", di
         ends = [_write(end, scale, digits, places) for end in (low, high)]
         dash = "–" if not ends[1].startswith("−") else " to " if lang == "en" else " 到 "
         return dash.join(ends) + scale[0]
+    if isinstance(value, Measured) and exact(value.noise):
+        number, noise = exact(value.value), exact(value.noise)
+        return _measured(number, noise, _scale(max(abs(number), noise), unit, lang, digits, style, places))
     number = exact(value.value if isinstance(value, Measured) else value)
     scale = _scale(abs(number), unit, lang, digits, style, places)
-    if isinstance(value, Measured) and exact(value.noise):
-        return _measured(number, exact(value.noise), scale)
     text = _write(number, scale, digits, places) + scale[0]
     return text.replace(" tokens", " token") if number == 1 and lang == "en" else text
 
@@ -107,7 +108,7 @@ def _auto(size: Fraction, unit: str) -> str:
     """Bytes in binary where that is short and exact, else decimal prefixes; seconds by prefix; FLOPs by prefix."""
     above = spell(unit)[0]
     if above == "B":
-        short = any(size >= scale and (size / scale * 1000).denominator == 1 for _, scale in _BINARY[1:])
+        short = any(scale <= size < scale * 1024 and (size / scale * 1000).denominator == 1 for _, scale in _BINARY[1:])
         return "binary" if short and "/" not in unit else "prefix"
     return {"FLOP": "prefix", "s": "time"}.get(above, "plain")
 
@@ -154,7 +155,9 @@ def _write(number: Fraction, scale, digits: int | None, places: int | None) -> s
     if style == "scientific":
         return _scientific(number, digits)
     number = number / factor
-    return fixed(number, _places(abs(number), digits, places, factor))
+    text = fixed(number, _places(abs(number), digits, places, factor))
+    # Beyond this the reader refuses to count zeros, and so would a person.
+    return text if len(text) <= 40 else _scientific(number, digits)
 
 
 def fixed(number: Fraction, places: int) -> str:
@@ -183,7 +186,8 @@ def _measured(number: Fraction, noise: Fraction, scale) -> str:
     if place > 1 or style == "scientific":
         rounded = round_half_away(number, leading_place(noise))
         if not rounded:
-            return "0" + suffix
+            # Lost in its noise: the zero says only how coarse it is.
+            return f"0 × 10{str(len(str(int(place))) - 1).translate(_SUPER)}{suffix}" if place > 1 else "0" + suffix
         digits = len(str((rounded / leading_place(noise)).numerator).lstrip("-"))
         return _scientific(rounded / factor, digits) + suffix
     return fixed(number / factor, len(str(place.denominator)) - 1) + suffix

@@ -276,9 +276,10 @@ def quantity_at(text: str, pos: int, prose: bool = False) -> Quantity | None:
     kind = "±" if match else "range"
     if not match:
         match = _RANGE.match(text, left.end) or (None if prose else _RANGE_WORD.match(text, left.end))
-    if match and text[match.end():match.end() + 1] not in ("-", "+", "×"):
-        right = None
-        if not prose or text[match.end():match.end() + 1].isdigit():
+    if match and (len(match[0]) > 1 or text[match.end():match.end() + 1] not in ("-", "+", "×")):
+        right, digit = None, text[match.end():match.end() + 1].isdigit()
+        # A hyphen joins words (twenty-one), so it makes a range of digits only.
+        if digit or not (prose or match[0] == "-"):
             right = item_at(text, match.end(), prose)
         if right:
             return _pair(text, pos, kind, left, right)

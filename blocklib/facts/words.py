@@ -61,9 +61,9 @@ def english_at(text: str, pos: int, bare: bool = False) -> Word | None:
 
 
 def _tokens(text: str, pos: int) -> list[tuple[str, int]]:
-    """Up to 24 lower-case words with their ends; stops before a word no number holds."""
+    """Up to 40 lower-case words with their ends; stops before a word no number holds."""
     out: list[tuple[str, int]] = []
-    while len(out) < 24:
+    while len(out) < 40:
         match = _WORD.match(text, pos)
         if not match or (not out and match.start(1) != pos):
             break
