@@ -129,7 +129,9 @@ def evaluate_page(page: Page, refs: Refs, registry: Registry, bad_refs: Iterable
     for item in page.items:
         if isinstance(item, Bound):
             expr = _expression(item, numbers, bad)
-            if expr is not None:
+            if expr is None:  # what it would have used is not known
+                used.update(given.start for given in numbers.in_scope(item).values())
+            else:
                 _check_bound(item, expr, numbers, registry, used, outer or {})
     _unused(numbers, used)
     return numbers

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from blocklib.facts.discover import FactError
 from blocklib.facts.refs import parse_facts
 from blocklib.facts.registry import (
-    GivenValue, Registry, evaluate, fact_main, json_value, number_text, parse_expr, slug,
+    GivenValue,
+    Registry,
+    evaluate,
+    fact_main,
+    json_value,
+    number_text,
+    parse_expr,
+    slug,
 )  # fmt: skip
 from blocklib.facts.values import Measured, Range
 from tests.facts.library import again, make_library
