@@ -161,7 +161,8 @@ def _spec(node: ast.FunctionDef, mark: ast.expr, tree: ast.Module, site: Site, r
             try:
                 options[item.arg] = _literal(item.value, tree)
             except (ValueError, TypeError):
-                raise FactError(f"@fact({item.arg}=…) must be a literal or a constant of the module", where=where) from None
+                message = f"@fact({item.arg}=…) must be a literal or a constant of the module"
+                raise FactError(message, where=where) from None
     if isinstance(options.get("tests"), str):
         options["tests"] = (options["tests"],)
     if options.setdefault("grade", "computed") not in GRADES:
