@@ -6,6 +6,7 @@ other with a freshly loaded configuration into its folder. Faults of both are re
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from functools import partial
@@ -13,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import markdown_exec
+from jinja2 import FileSystemBytecodeCache
 from mkdocs.commands.build import build as mkdocs_build
 from mkdocs.config import load_config
 from mkdocs.exceptions import BuildError
@@ -307,7 +309,11 @@ def on_post_build(config) -> None:
 
 
 def on_env(env, config, files):
-    """All pages of a language are known: remember their addresses for the sitemap."""
+    """All pages of a language are known: remember their addresses for the sitemap; keep compiled templates."""
+    folder = _build.store.folder / "templates"
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        env.bytecode_cache = FileSystemBytecodeCache(str(folder))
     if _is_first(config):
         _build.urls = [f.url for f in files.documentation_pages()]
     return env

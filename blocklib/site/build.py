@@ -45,6 +45,8 @@ class Build:
         self.formulas = math.Formulas(self.root, self.store)
         self.entries: dict[str, list[search.Entry]] = {}
         self.rows: dict[str, dict[str, list]] = {lang: {} for lang in languages.LANGUAGES}  # by page, blocks' included
+        self.stamps: dict[str, str] = {}
+        self.block_stamps: dict[str, str | None] = {}
         self.rendered: list[str] = []  # pages that did not come from the cache
         self.checked = checked.check_site(self.root)
         self.problems.update(self.checked.problems)
@@ -72,6 +74,20 @@ class Build:
     def number_list(self, lang: str) -> str:
         """Markdown of reference/numbers; only complete once every other page of the language is made."""
         return checked.number_list(self.rows[lang], lang, self.root, self.sources, self.url(lang), self.report(lang))
+
+    def exhibit_stamp(self, ident: str) -> str:
+        """The exhibit's fingerprint, looked up once a build. Raises :class:`BlocklibError` for an unknown id."""
+        if ident not in self.stamps:
+            self.stamps[ident] = fingerprint(ident)
+        return self.stamps[ident]
+
+    def block_stamp(self, name: str) -> str | None:
+        """Cache key of a snippet's block, once a build; None where the snippet cannot be read."""
+        if name not in self.block_stamps:
+            self.block_stamps[name] = _or_none(
+                lambda: blocks.block_key(self.root, blocks.read_snippet(self.root, name))
+            )
+        return self.block_stamps[name]
 
     def note(self, path: str, line: int, message: object) -> None:
         """Take note of a fault; building goes on, so that all faults are found at once."""
@@ -123,18 +139,14 @@ class Job:
         """Cache key of the finished page; ``links`` stands for the pages that links may lead to."""
         found = BLOCK.findall(self.text)
         parts: list[object] = [self.build.machinery, links, self.lang, self.path, self.text, self.aliases]
-        for name in self.snippets:
-            try:
-                parts.append(blocks.block_key(self.build.root, blocks.read_snippet(self.build.root, name)))
-            except BlocklibError:
-                parts.append(None)
+        parts += [self.build.block_stamp(name) for name in self.snippets]
         for kind, ident in found:
             ident = ident.strip()
             if kind == "claim":
                 claim = self.build.claims.claims.get(ident)
                 parts.append([repr(claim), [repr(self.build.sources.entries.get(c.key)) for c in claim.sources] if claim else 0])
             else:
-                parts.append(_or_none(lambda ident=ident: fingerprint(ident)))
+                parts.append(_or_none(lambda ident=ident: self.build.exhibit_stamp(ident)))
                 self.build.exhibits.add((ident, self.lang))
         if "$" in self.text:
             parts.append(_or_none(lambda: self.build.formulas.stamp))
@@ -149,7 +161,7 @@ class Job:
 
     def exhibit(self, ident: str, caption: str) -> str:
         """Furnish an exhibit: its static figure, cached by what the exhibit depends on."""
-        key = cache.key("figure", fingerprint(ident), cache.versions(), ident, self.lang, caption)
+        key = cache.key("figure", self.build.exhibit_stamp(ident), cache.versions(), ident, self.lang, caption)
         known = self.build.store.get("figures", key)
         if isinstance(known, str):
             return known
@@ -240,7 +252,7 @@ def payload_path(ident: str, lang: str) -> str:
 
 def payload(build: Build, ident: str, lang: str) -> str:
     """All states of an exhibit as JSON, cached by what the exhibit depends on."""
-    key = cache.key("payload", fingerprint(ident), cache.versions(), ident, lang)
+    key = cache.key("payload", build.exhibit_stamp(ident), cache.versions(), ident, lang)
     known = build.store.get("payloads", key)
     if isinstance(known, str):
         return known
