@@ -74,7 +74,7 @@ class Item:
     def printed(self) -> Printed:
         factor = self.suffix.factor
         value, resolution = self.mantissa * factor, self.place * factor
-        strict = self.strict and (self.decimals is None or factor == 1)
+        strict = self.strict and factor == 1
         if self.fraction:
             return Printed(value, Fraction(0), abs(value) / 10, True, factor, None, self.digits, self.suffix.unit)
         rough = last_nonzero(self.mantissa) if self.mantissa.denominator == 1 and not self.decimals else self.place
@@ -196,8 +196,8 @@ def decimal(blob: str) -> tuple[Fraction, int]:
 def _scientific(mantissa, place, decimals, match, digits) -> Item:
     written = next(filter(None, match.groups()[::-1] if match.re is _POWER else match.groups()))
     power = int(written.translate(SUPERSCRIPT)[:6])
-    if abs(power) > 330 or len(written) > 5:
-        raise ReadingError(f"the exponent {written} is out of range (±330)")
+    if abs(power) > 350 or len(written) > 5:
+        raise ReadingError(f"the exponent {written} is out of range (±350)")
     scale = Fraction(10) ** power
     return Item(mantissa * scale, place * scale, False, decimals, digits, match.end(), Suffix(0), scientific=True)
 

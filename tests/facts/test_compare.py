@@ -36,7 +36,8 @@ HOLDS = [
     ("7–64 %", SPEEDUP, None), ("7%–64%", SPEEDUP, None), ("7 到 64%", SPEEDUP, None), ("at least 7%", SPEEDUP, None),
     ("up to 64%", SPEEDUP, None), ("4.87", LOSS, None), ("4.9", LOSS, None), ("4.87 ± 0.02", LOSS, None), ("4.874 ± 0.016", LOSS, None),
     ("about 5", LOSS, None), ("over 4.8", LOSS, None), ("24", Measured(23.9, 0.4), None), ("≥ 24", 24, None), ("≤ 24", 24, None),
-    ("0", 0, None), ("约 1,000", 1024, None), ("0.0%", Fraction(1, 10000), None), ("Twenty-four", 24, None),
+    ("0", 0, None), ("约 1,000", 1024, None), ("0.0%", Fraction(1, 10000), None), ("Twenty-four", 24, None), ("seven percent", 0.0698, None),
+    ("百分之七", 0.0698, None),
 ]
 
 FAILS = [

@@ -54,7 +54,7 @@ def test_all_sentences_at_once_stay_quiet_and_planted_ones_stay_loud(lang):
     "Python 3.11 and 12 tests", "Llama 2 has 32 layers", "after 2000 steps", "a width of 2000", "(1) 4,096",
     "RTX 4090 has 24 GB", "v2 holds 300 rows", "Section 3 lists 40 models", "step 3000", "in 2000 tokens", "表 2 倍",
     "Llama 13 layers", "2015 tokens", "May 3,000 blocks", "图 4096", "第 128 层", "24d layers of 4096",
-    "Use 2000", "Layer-24", "width4096", "n=24", "T=2048", "see 24", "top 40", "12:1", "50x",
+    "Use 2000", "Layer-24", "width4096", "n=24", "T=2048", "see 24", "top 40", "12:1", "50x", "2000", "Depth 2000 层", "Only 2016 paths", "4.2 节省", "2048", "(2048)",
 ])
 def test_a_name_lends_its_reason_to_nothing_else(text):
     assert alarms(text, "zh" if any("\u4e00" <= c <= "\u9fff" for c in text) else "en")
@@ -115,16 +115,16 @@ def test_time_is_linear(unit):
         text = unit * count
         best = 9.0
         for _ in range(2):
-            started = time.perf_counter()
+            started = time.process_time()
             spans = find_numerals(text, "zh")
             is_allowed(text, spans[0] if spans else (0, 1), "zh")
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.process_time() - started)
         return best
-    assert seconds(6000) < 10 * seconds(1500) + 0.02
+    assert seconds(6000) < 10 * seconds(1500) + 0.1
 
 
 def test_a_page_is_scanned_in_milliseconds():
     text = ("\n".join(line for lang, line in ORDINARY if lang == "zh") + "\n") * 4
-    started = time.perf_counter()
+    started = time.process_time()
     find_numerals(text[:20_000], "zh")
-    assert time.perf_counter() - started < 0.3
+    assert time.process_time() - started < 0.3

@@ -156,9 +156,9 @@ def test_decimal_point_against_python_decimals(number, places):
 
 
 def test_huge_inputs_are_refused_quickly():
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("1" * 10**5, "1," * 10**5, "一" * 10**5, "one " * 10**5, "-" * 10**5, "1 × " * 10**5, "10^" + "9" * 200,
                  "1e" + "9" * 200, "1" * LONGEST, "9" * 100, "1/" + "9" * 200):
         with pytest.raises(ReadingError):
             read(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
