@@ -3,7 +3,7 @@ import torch
 from blocklib import Text, show
 from blocklib.nn.norm import LayerNorm, RMSNorm
 
-x = torch.tensor([11.0, -1, -1, 7, -1, 3, 3, 3], dtype=torch.float64)
+x = torch.tensor([6.0, -2, 10, 1, -1, 7, 0, 3], dtype=torch.float64)
 layer_norm = LayerNorm(8, eps=1e-6, affine=False)
 rms_norm = RMSNorm(8, eps=1e-6, affine=False)
 
