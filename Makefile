@@ -20,10 +20,10 @@ serve: setup  ## the site at http://127.0.0.1:8000/ with live reload (port=8001 
 
 test: setup-browser  ## every test, real browser included
 	@$(run) $(bin)/ruff check .
-	@$(run) $(bin)/python -m pytest
+	@$(run) $(bin)/python -m pytest -n 2 --dist worksteal
 
 test-all: setup-browser  ## the same with the full browser matrix
-	@$(run) FULL_MATRIX=1 $(bin)/python -m pytest
+	@$(run) FULL_MATRIX=1 $(bin)/python -m pytest -n 2 --dist worksteal
 
 build: setup  ## write the static site to site/
 	@$(run) $(bin)/mkdocs build --quiet

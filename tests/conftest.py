@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 # No deadline: a busy machine is no fault of the code. The examples are the same in every run.
@@ -33,8 +34,14 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def built_site(tmp_path_factory) -> Path:
-    """The built site, made cold once per session."""
-    base = tmp_path_factory.mktemp("built")
-    done = mkdocs_build(base / "site", BLOCKLIB_CACHE=str(base / "cache"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    """The built site, made cold once for all workers of a run."""
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    base = tmp_path_factory.mktemp("built") if alone else tmp_path_factory.getbasetemp().parent / "built"
+    base.mkdir(exist_ok=True)
+    with FileLock(base / "lock"):
+        if not (base / "log").is_file():
+            done = mkdocs_build(base / "site", BLOCKLIB_CACHE=str(base / "cache"))
+            (base / "log").write_text(f"{done.returncode}\n{done.stdout}{done.stderr}", "utf-8")
+        code, _, log = (base / "log").read_text("utf-8").partition("\n")
+    assert code == "0", log
     return base / "site"
