@@ -116,7 +116,7 @@ def test_every_fragment_alone(fragment):
     agree(Words().fill(fragment))
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.lists(st.sampled_from(FRAGMENTS), min_size=2, max_size=6))
 def test_fragments_in_any_order(fragments):
     words = Words()

@@ -27,7 +27,8 @@ def test_every_seventh_digit_and_link(root):
             problems = evaluate_page(scan(changed, path, page.lang), refs, default()).problems
             assert [p.line for p in problems] == [page.line(item.start)], (path, item.text)
             tried += 1
-        for item in bound[::STRIDE]:
+        # Small numbers in words are language and need no link.
+        for item in [item for item in bound if any(char.isdecimal() for char in item.text)][::STRIDE]:
             inner = page.source[item.opening[1] : item.closing[0]]
             bare = page.source[: item.opening[0]] + inner + page.source[item.closing[1] :]
             again = scan(bare, path, page.lang)
