@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -20,15 +19,15 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import BuildError
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
-from mkdocs.structure.toc import AnchorLink, TableOfContents
 
 from blocklib.facts.expand import plain
 from blocklib.problems import BlocklibError
-from blocklib.site import languages, meta, pages, preview, search, vendor
+from blocklib.site import findings, languages, meta, pagecache, pages, preview, search, vendor
 from blocklib.site.build import Build, Job, payload, payload_path
 from blocklib.site.markdown import PlainNumbers, SiteBlocks
 
 log = logging.getLogger("mkdocs.twoledgers")
+UNUSED = ("assets/javascripts/lunr/", "assets/javascripts/workers/")  # the theme's own search
 _build: Build | None = None  # between the first language's on_config and its on_post_build
 
 
@@ -67,8 +66,20 @@ def on_config(config):
     config.theme.static_templates -= {"sitemap.xml"}  # one for both languages, written at the end
     for name in ("python", "py"):
         markdown_exec.formatters[name] = _run_fence
-    _listen()
+    findings.listen(_found)
     return config
+
+
+def _found(src_uri: str | None, link: str, message: str) -> bool:
+    """Take a warning of MkDocs as a fault: about a page's link, or (no page) about the configuration."""
+    if _build is None:
+        return False
+    if src_uri is None:
+        _build.note("mkdocs.yml", 0, message)
+    else:
+        path = languages.source_path(src_uri, _build.lang)
+        _build.note(path, findings.line_of(_build.root / path, link), message)
+    return True
 
 
 class _Furnisher:
@@ -85,47 +96,6 @@ def _run_fence(*, code: str, md, extra: dict | None = None, **_: object) -> str:
     return _build.job.block(code, line, lambda text: MarkdownConverter(md, update_toc=False).convert(text, id_prefix=""))
 
 
-# ---- MkDocs' own findings ---------------------------------------------------------------------------
-
-_DOC_LINK = re.compile(r"Doc file '([^']+)' contains (?:a link|an absolute link|an unrecognized relative link) '([^']+)'")
-
-
-class _Findings(logging.Filter):
-    """Turns MkDocs' warnings about links and navigation into faults with file and line."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno != logging.WARNING or _build is None:
-            return True
-        message = record.getMessage()
-        if found := _DOC_LINK.match(message):
-            lang = _build.lang
-            path = languages.source_path(found[1], lang)
-            _build.note(path, _find_line(_build.root / path, found[2]), message.removeprefix(f"Doc file '{found[1]}' "))
-        else:
-            _build.note("mkdocs.yml", 0, message)
-        return False
-
-
-_findings = _Findings()
-
-
-def _listen() -> None:
-    for name in ("mkdocs.structure.pages", "mkdocs.structure.nav", "mkdocs.structure.files", "mkdocs.commands.build"):
-        logger = logging.getLogger(name)
-        for old in [f for f in logger.filters if type(f).__name__ == "_Findings"]:
-            logger.removeFilter(old)  # also one of a module that was loaded anew
-        logger.addFilter(_findings)
-
-
-def _find_line(path: Path, text: str) -> int:
-    try:
-        source = path.read_text("utf-8")
-    except OSError:
-        return 0
-    at = source.find(text)
-    return source.count("\n", 0, at) + 1 if at >= 0 else 0
-
-
 # ---- files ------------------------------------------------------------------------------------------
 
 
@@ -134,6 +104,9 @@ def on_files(files: Files, config) -> Files:
     lang, first = _lang(config), _is_first(config)
     _build.lang = lang
     for file in list(files):
+        if file.src_uri.startswith(UNUSED):
+            files.remove(file)
+            continue
         parts = languages.split_source(file.src_uri)
         if parts is None:
             if not first and not file.is_documentation_page():
@@ -188,11 +161,10 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
 
 
 def _render(page, job: Job, convert, config, files) -> None:
-    links = "\n".join(sorted(f"{f.src_uri} {f.url}" for f in files if f.is_documentation_page()))
-    key = job.key(links)
+    key = job.key("\n".join(sorted(f"{f.src_uri} {f.url}" for f in files)))
     known = _build.store.get("pages", key)
     if isinstance(known, dict):
-        _restore(page, known, files)
+        pagecache.restore(page, known, files)
         for line, text in known["printed"]:
             job.check_printed(line, text)
         found = [search.Section(*row) for row in known["sections"]]
@@ -208,44 +180,9 @@ def _render(page, job: Job, convert, config, files) -> None:
         _build.rendered.append(job.path)
         if len(_build.problems) == before:
             rows = [[s.anchor, s.title, s.text] for s in found]
-            _build.store.put("pages", key, {**_saved(page), "printed": job.printed, "sections": rows})
+            _build.store.put("pages", key, {**pagecache.saved(page), "printed": job.printed, "sections": rows})
     page.content = job.with_ledger(page.content)
     _build.entries.setdefault(job.lang, []).extend(search.entries(page.url, page.title or "", found))
-
-
-def _saved(page) -> dict:
-    """What MkDocs' conversion leaves on a page, as JSON."""
-
-    def headings(items) -> list:
-        return [[a.title, a.id, a.level, headings(a.children)] for a in items]
-
-    return {
-        "content": page.content,
-        "toc": headings(page.toc),
-        "title": page._title_from_render,
-        "anchors": sorted(page.present_anchor_ids or ()),
-        "links": {f.src_uri: anchors for f, anchors in (page.links_to_anchors or {}).items()},
-    }
-
-
-def _restore(page, saved: dict, files: Files) -> None:
-    def headings(rows: list) -> list[AnchorLink]:
-        items = []
-        for title, ident, level, children in rows:
-            item = AnchorLink(title, ident, level)
-            item.children = headings(children)
-            items.append(item)
-        return items
-
-    page.content = saved["content"]
-    items = headings(saved["toc"])
-    if items:
-        items[0].active = True
-    page.toc = TableOfContents(items)
-    page._title_from_render = saved["title"]
-    page.present_anchor_ids = set(saved["anchors"])
-    targets = {uri: files.get_file_from_path(uri) for uri in saved["links"]}
-    page.links_to_anchors = {targets[uri]: anchors for uri, anchors in saved["links"].items() if targets[uri]}
 
 
 def on_page_context(context, page, config, nav):
@@ -254,7 +191,9 @@ def on_page_context(context, page, config, nav):
     context["formulas"] = 'class="katex"' in page.content
     context["katex_css"] = vendor.KATEX_CSS
     if _build.serving:
-        page.content = preview.banner(sorted(_build.problems), _lang(config)) + page.content
+        here = languages.source_path(page.file.src_uri, _lang(config))
+        faults = sorted(_build.problems, key=lambda problem: (problem.path != here, problem))
+        page.content = preview.banner(faults, _lang(config)) + page.content
     return context
 
 

@@ -112,6 +112,11 @@ def test_missing_packages_say_what_to_do(tmp_path):
         notices.collect(tmp_path)
 
 
+def test_every_browser_part_has_its_notice():
+    shipped = {str(a.source.relative_to(ROOT / "node_modules")).split("/")[0] for a in vendor.assets(ROOT) if a.source}
+    assert shipped <= {part.package for part in notices.PARTS if part.origin == "npm"}
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_the_notices_hold_every_part_with_its_licence_text(lang):
     page = notices.page(ROOT, lang)
