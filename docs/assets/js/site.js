@@ -193,13 +193,22 @@
       if (scrolls) {
         element.tabIndex = 0;
         if (!element.hasAttribute("aria-label")) element.setAttribute("aria-label", $("caption", element)?.textContent || kind);
-        if (!element.hasAttribute("role")) element.setAttribute("role", "region");
+        element.setAttribute("role", "group");            // a stop, not one more landmark
         element.dataset.tlScrolls = "";
       } else if ("tlScrolls" in element.dataset || element.matches(WRAPPERS)) {
         element.removeAttribute("tabindex");
+        if (element.getAttribute("role") === "region") element.setAttribute("role", "group");
         delete element.dataset.tlScrolls;
       }
     }
+  }
+
+  /* the theme puts a <nav> into every code block, when the block comes into view: one landmark too many each time */
+  function demoteCodeNavs() {
+    const demote = () => $$(".highlight .md-code__nav", article).forEach(nav => nav.setAttribute("role", "presentation"));
+    const observer = new MutationObserver(demote);
+    $$(".highlight", article).forEach(block => observer.observe(block, { childList: true, subtree: true }));
+    demote();
   }
 
   /* ── language switch: the twin of the page, at the same place ── */
@@ -274,6 +283,7 @@
     numberNotes();
     letNamesBreak();
     prepareTables();
+    demoteCodeNavs();
     markScrolling();
     new ResizeObserver(markScrolling).observe(article);
   }
