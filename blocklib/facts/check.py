@@ -172,12 +172,12 @@ def check_text(markdown: str, path: str, lang: str, line: int, numbers: PageNumb
 def check_all(root: Path, paths: Iterable[str] | None = None) -> tuple[Report, list[Problem]]:
     """All checkers: the report on numbers, and every problem, sorted; only those of ``paths`` where given."""
     from blocklib.claims import closure, sources
-    from blocklib.site import redirects, terms, twins
+    from blocklib.site import blocks, redirects, terms, twins
 
     chosen = set(paths) if paths is not None else None
     report = check_pages(root, paths=chosen)
     problems = set(report.problems)
-    for checker in (closure.check, sources.check, twins.check, redirects.check, terms.check):
+    for checker in (closure.check, sources.check, twins.check, blocks.check, redirects.check, terms.check):
         found = checker(root)
         problems.update(p for p in found if chosen is None or p.path in chosen)
     return report, sorted(problems)

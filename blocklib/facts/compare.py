@@ -3,6 +3,7 @@
 * Rounding is half away from zero. Printed zeros count; under ``~`` the trailing zeros of the integer part do not, so
   约 1,680 万 and about 17 million hold for 16,777,216 and 1,680 万 does not. About a fraction is within a twentieth.
 * An integer printed in full, a number in words and a fraction are exact: 3,214 does not vouch for 3,214.2.
+* 4 GB does not hold for 4 GiB, though 4.29 rounds to 4: between GB and GiB the digits must fit the unit better.
 * ``> < >= <=`` are checked as they stand; 三千多, nearly and just over also say how far the value may be.
 * A measured value is never exact, and is printed with no more digits than its noise supports: down to the place of
   the noise's first digit, or one more where the noise itself is printed (±).
@@ -16,7 +17,7 @@ from fractions import Fraction
 from blocklib.facts.format import fixed, format_value
 from blocklib.facts.grammar import Printed
 from blocklib.facts.reading import Reading
-from blocklib.facts.units import NAMES, parse_unit, unit_at
+from blocklib.facts.units import BINARY, NAMES, parse_unit, unit_at
 from blocklib.facts.values import FactValue, Measured, Range, decimal_text, exact, leading_place, round_half_away
 
 __all__ = ["Measured", "Range", "compare"]
@@ -47,7 +48,8 @@ def compare(reading: Reading, value: FactValue, unit: str | None = None) -> str 
         return _measured(reading, value, said)
     if reading.noise is not None:
         return f"{said} with a tolerance but the value is {_like(reading, value)}, which carries none"
-    return None if _holds(reading, reading.parts[0], value) else f"{said} but the value is {_like(reading, value)}"
+    fits = _holds(reading, reading.parts[0], value) and not _other_prefix_fits_better(reading, value)
+    return None if fits else f"{said} but the value is {_like(reading, value)}"
 
 
 def _scaled(value: FactValue, factor: Fraction) -> Fraction | Range | Measured:
@@ -156,14 +158,31 @@ def _like(reading: Reading, value: Fraction) -> str:
 
 def _other_prefix(reading: Reading, value: Fraction, tail: str) -> str:
     """``tail``, and where the author took GB for GiB (or back), what the value is in the other."""
-    name = tail.strip(" \u00a0").partition("/")[0]
-    if NAMES.get(name, ("", 0))[0] != "B" or len(name) < 2:
-        return tail
-    other = name.replace("i", "") if "i" in name else f"{name[0].upper()}i{name[1:]}"
+    other = _sibling(tail)
     part = reading.parts[0]
-    if other in NAMES and _holds_in(part, value * NAMES[name][1] / NAMES[other][1]):
-        return f"{tail} ({reading.text[part.digits[0]:part.digits[1]]} {other})"
+    if other and _holds_in(part, value * other[1]):
+        return f"{tail} ({reading.text[part.digits[0]:part.digits[1]]} {other[0]})"
     return tail
+
+
+def _sibling(tail: str) -> tuple[str, Fraction] | None:
+    """GiB for ``" GB"`` and back, with the factor by which a value of the one is read in the other; None for others."""
+    base, factor = NAMES.get(tail.strip(" \u00a0").partition("/")[0], ("", Fraction(0)))
+    for prefix, power in BINARY.items() if base == "B" else ():
+        other = {1000**power: f"{prefix}B", 1024**power: f"{prefix[0]}B"}.get(factor)
+        if other:
+            return other, factor / NAMES[other][1]
+    return None
+
+
+def _other_prefix_fits_better(reading: Reading, value: Fraction) -> bool:
+    """4 GB has the right digit for 4 GiB (4.29 GB) and is the wrong unit all the same."""
+    part = reading.parts[0]
+    other = _sibling(reading.text[part.digits[1]:]) if reading.relation == "=" else None
+    if other is None:
+        return False
+    there = value * other[1]
+    return _holds_in(part, there) and abs(there - part.value) < abs(value - part.value)
 
 
 def _holds_in(part: Printed, value: Fraction) -> bool:

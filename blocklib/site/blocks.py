@@ -21,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 
 from blocklib.facts import fingerprint
-from blocklib.problems import BlocklibError
+from blocklib.problems import BlocklibError, Problem
 from blocklib.site import cache
 from blocklib.site.display import Recorder
 
@@ -75,6 +75,21 @@ def read_snippet(root: Path, name: str) -> str:
         raise BlocklibError(f"missing snippet {SNIPPETS}/{name}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise BlocklibError(f"cannot read snippet {SNIPPETS}/{name}: {error}") from None
+
+
+def check(root: Path) -> list[Problem]:
+    """What is wrong with the executed fences of all pages and can be seen without running one: missing snippets."""
+    from blocklib.claims.pages import pages
+
+    problems = []
+    for _, page in pages(root):
+        for block in page.blocks:
+            if block.kind == "snippet" and block.executed:
+                try:
+                    read_snippet(root, block.id)
+                except BlocklibError as error:
+                    problems.append(Problem(page.path, block.line, str(error)))
+    return sorted(set(problems))
 
 
 def library_root(root: Path) -> Path:

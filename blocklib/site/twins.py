@@ -93,7 +93,7 @@ def check_pair(root: Path, page: str, sides: dict[str, str]) -> list[Problem]:
     for lang in LANGS:
         if lang not in sides:
             there = next(iter(sides.values()))
-            return [Problem(there, 0, f"the twin docs/{page}.{lang}.md is missing")]
+            return [Problem(there, 1, f"the twin docs/{page}.{lang}.md is missing")]
     zh, en = (read_page(root, sides[lang]) for lang in LANGS)
     facts = root / f"docs/{page}.facts"
     refs = parse_facts(_read(root, f"docs/{page}.facts"), f"docs/{page}.facts") if facts.exists() else Refs()
