@@ -50,7 +50,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def address(built_site) -> str:
+def host(built_site) -> str:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(built_site)))
     Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
@@ -100,6 +100,6 @@ class Visit:
 
 
 @pytest.fixture
-def visit(chromium, address):
+def visit(chromium, host):
     """``with visit(width=360, palette="slate") as v: page = v.open("en/")``."""
-    return partial(Visit, chromium, address)
+    return partial(Visit, chromium, host)
