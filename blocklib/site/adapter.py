@@ -141,19 +141,30 @@ def on_nav(nav, config, files):
 # ---- pages ------------------------------------------------------------------------------------------
 
 
+def _path(page, config) -> str:
+    """The page's source as messages name it."""
+    if page.file.generated_by is not None:
+        return f"generated:{page.file.src_uri}"
+    return languages.source_path(page.file.src_uri, _lang(config))
+
+
+def on_page_read_source(page, config) -> str | None:
+    """The very text that was checked, though the file may have been saved again since."""
+    numbers = _build.checked.numbers(_path(page, config))
+    return numbers.page.source if numbers else None
+
+
 def on_page_markdown(markdown: str, page, config, files) -> str:
     """Expand the page's numbers and wrap its conversion with the page cache."""
-    lang = _lang(config)
+    lang, path = _lang(config), _path(page, config)
     if page.file.src_uri == pages.NUMBERS:  # the last page to be read: every row is known by now
         markdown = pages.body(_build.number_list(lang))
     for name in ("title", "description"):
         if isinstance(page.meta.get(name), str):
             page.meta[name] = plain(page.meta[name])
-    own = page.file.generated_by is None
-    path = languages.source_path(page.file.src_uri, lang) if own else f"generated:{page.file.src_uri}"
-    whole = page.file.content_string
-    offset = whole.count("\n") - markdown.count("\n") if own and whole.startswith("---") else 0
-    # MkDocs strips blank lines after the front matter, and nothing at the end.
+    numbers = _build.checked.numbers(path)
+    # MkDocs takes away the front matter with the blank lines after it, and nothing at the end.
+    offset = numbers.page.source.count("\n") - markdown.count("\n") if numbers else 0
     job = Job(_build, lang, path, markdown, max(0, offset))
     text = job.prepare()
     page.render = partial(_render, page, job, page.render)
