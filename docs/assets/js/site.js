@@ -253,8 +253,7 @@
   function numberNotes() {
     const rows = $$(".tl-numbers tbody tr[id^='n-']", article);
     if (!rows.length) return;
-    const sign = $(".footnote", article) ? "n" : "";          // a page with footnotes keeps the two apart
-    const note = new Map(rows.map((row, i) => [row.id, `${sign}${i + 1}`]));
+    const note = new Map(rows.map((row, i) => [row.id, i + 1]));
     for (const row of rows) row.cells[0].dataset.note = note.get(row.id);
     for (const anchor of $$("a.tl-num", article)) {
       const at = note.get(decodeURIComponent(anchor.hash.slice(1)));
