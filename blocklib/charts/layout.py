@@ -180,6 +180,9 @@ class Layout(Frame):
             how = {"anchor": "start", "dx": 8, "size": 12.5}
             if self.narrow:
                 how = {"anchor": "end", "dx": 2, "dy": 11, "size": 11.5, "halo": True}
+                at = fraction(x[k], self.xr, self.chart.x.log) * (FIT[True] - self.margin.left - self.margin.right)
+                if at + self.margin.left < measure(self.t(s.end), 11.5):   # a line that ends early: its words go on
+                    how |= {"anchor": "start", "dx": 6, "dy": 0}
             words = Words(self.t(s.end), x[k], y[k], role=ink_for(s.role), **how)
             ends.append((fraction(y[k], self.yr, self.chart.y.log) * self.scene.plot_height, words))
 

@@ -23,26 +23,27 @@ def growth(factor: Fraction) -> State:
     """Size after each layer on a log axis; the other factors of the slider stand behind as a fan."""
     depth = list(range(LAYERS + 1))
     last = compound_factor(factor, LAYERS)
+    said = num(last, 5)
     series = [Series(Text(f"因子 {num(f)}", f"factor {num(f)}"), x=(0, LAYERS), y=(1, compound_factor(f, LAYERS)),
                      mark="line", role="ghost") for f in FACTORS if f != factor]  # fmt: skip
     series += [
-        Series(Text("量级", "size"), x=depth, y=[float(v) for v in compound_curve(factor, LAYERS)], mark="line", role="c1"),
-        Series(Text("末层", "the last layer"), x=[LAYERS], y=[last], mark="points", role="ink",
-               labels=[Text(f"{num(last)} 倍", f"{num(last)} times")], place="left", bold=True),
+        Series(Text("量级", "size"), x=depth, y=[float(v) for v in compound_curve(factor, LAYERS)], mark="line", role="c1",
+               end=Text(f"{said} 倍", f"{said} times")),
+        Series(Text("末层", "the last layer"), x=[LAYERS], y=[last], mark="points", role="c1"),
     ]  # fmt: skip
     way = (Text("既不涨也不缩", "neither growth nor shrinkage") if factor == 1 else
            Text("爆炸的一侧", "the exploding side") if factor > 1 else Text("消失的一侧", "the vanishing side"))  # fmt: skip
     sentence = Text(
-        f"每层乘 **{num(factor)}**，**{LAYERS}** 层之后量级是起点的 **{num(last)}** 倍：{way.zh}。",
-        f"With a factor of **{num(factor)}** per layer, the size after **{LAYERS}** layers is **{num(last)}** times the "
+        f"每层乘 **{num(factor)}**，**{LAYERS}** 层之后量级是起点的 **{said}** 倍：{way.zh}。",
+        f"With a factor of **{num(factor)}** per layer, the size after **{LAYERS}** layers is **{said}** times the "
         f"start: {way.en}.")  # fmt: skip
-    rows = [(Text(f"{k} 层之后", f"after layer {k}"), compound_factor(factor, k)) for k in (0, 1, 2, 4, 8, 12, 16, 20, LAYERS)]
+    rows = [(Text(f"{k} 层之后", f"after layer {k}"), num(compound_factor(factor, k), 5)) for k in (0, 1, 2, 4, 8, 12, 16, 20, LAYERS)]
     return State(
         Chart(series, height=270, narrow_height=250,
               x=Axis(unit=Text("层", "layer"), range=(0, LAYERS), ticks=(0, 8, 16, LAYERS)),
               y=Axis(label=Text("量级，起点为一", "size, starting from one"), log=True, range=(1e-6, 1e4)),
-              summary=Text(f"对数纵轴上的一条直线，从一到 {num(last)}；背后是其他因子的直线。",
-                           f"A straight line on a log axis, from one to {num(last)}; behind it the lines of other factors.")),
+              summary=Text(f"对数纵轴上的一条直线，从一到 {said}；背后是其他因子的直线。",
+                           f"A straight line on a log axis, from one to {said}; behind it the lines of other factors.")),
         sentence,
         Table((Text("层", "Layer"), Text("量级", "Size")), rows),
     )  # fmt: skip
@@ -115,50 +116,50 @@ MEANS = (-6, -3, -1, 0, 1, 3, 6)
 NORMS = (("layernorm", "LayerNorm"), ("rmsnorm", "RMSNorm"))
 
 
+def moved(to: int) -> tuple[float, ...]:
+    """The vector with the same number added to all components, so that its mean becomes ``to``."""
+    return tuple(v - mean(VECTOR) + to for v in VECTOR)
+
+
 @exhibit(
     "norm-toggle", number=6, title=Text("输出的均值落在哪里？", "Where does the mean of the output lie?"),
     controls=(
         Choice("norm", Text("归一化", "Norm"), options=NORMS, default="rmsnorm"),
-        Range("mean", Text("输入的均值", "Mean of the input"), values=MEANS, default=3),
+        Range("centre", Text("输入的均值", "Mean of the input"), values=MEANS, default=3),
     ),
 )  # fmt: skip
-def norm_toggle(norm: str, mean: int) -> State:
-    """The output of either norm for one vector moved to different means; the input stands behind as thin bars."""
-    centre = sum(VECTOR) / len(VECTOR)
-    given = tuple(v - centre + mean for v in VECTOR)
+def norm_toggle(norm: str, centre: int) -> State:
+    """The output of either norm for one vector moved to different means. Epsilon is zero, so the means are exact."""
+    given = moved(centre)
     out = normed(norm, given, 0.0)
-    spread = variance(given) ** 0.5
-    middle = 0 if norm == "layernorm" else rmsnorm_output_mean(mean, Fraction(spread).limit_denominator(1000))
-    place = list(range(len(out)))
-    name = dict(NORMS)[norm]
-    divided = Text(f"除以标准差 **{num(spread)}**", f"divided by their standard deviation, **{num(spread)}**")
-    if norm == "rmsnorm":
-        divided = Text(f"除以均方根 **{num(rms(given))}**", f"divided by their root mean square, **{num(rms(given))}**")
-    why = {"layernorm": Text("先减去均值，所以恒为零", "zero always, since the mean is subtracted first"),
-           "rmsnorm": Text("等于输入的均值除以均方根", "the input's mean over its root mean square")}[norm]  # fmt: skip
-    if norm == "rmsnorm" and mean == 0:
-        why = Text("输入的均值是零，两种归一化此时重合", "the input's mean is zero, and the two norms coincide")
+    name, place = dict(NORMS)[norm], list(range(len(out)))
+    if norm == "layernorm":
+        size, middle = variance(given) ** 0.5, 0
+        how = Text(f"减去均值，再除以标准差 **{num(size)}**", f"less their mean, divided by the standard deviation **{num(size)}**")
+        why = Text("减过均值，所以总是零", "always zero, since the mean was subtracted")
+    else:
+        size, middle = rms(given), rmsnorm_output_mean(centre, Fraction(variance(given) ** 0.5))
+        how = Text(f"除以均方根 **{num(size)}**", f"divided by their root mean square **{num(size)}**")
+        why = Text("输入的均值除以均方根", "the input's mean over its root mean square")
+        if centre == 0:
+            why = Text("输入的均值本来就是零，此时两种归一化重合", "the input's mean was zero already, and the two norms coincide")
     sentence = Text(
-        f"**{name}**：输入 {listed(given)}，均值 **{num(mean)}**；{divided.zh}之后，输出 **{listed(out)}**，"
-        f"均值 **{num(middle)}**（{why.zh}）。",
-        f"**{name}**: the inputs {listed(given)}, mean **{num(mean)}**, are {divided.en}, and become **{listed(out)}**, "
-        f"with mean **{num(middle)}** ({why.en}).")  # fmt: skip
+        f"**{name}**：输入 {listed(given)} 的均值是 **{num(centre)}**；{how.zh}，得到 **{listed(out)}**，均值 **{num(middle)}**：{why.zh}。",
+        f"**{name}**: the inputs {listed(given)} have mean **{num(centre)}**; {how.en}, they become **{listed(out)}** with mean "
+        f"**{num(middle)}**: {why.en}.")  # fmt: skip
     rows = [(head, two(given[i]), two(out[i])) for i, head in enumerate(components(len(out)))]
-    rows.append((Text("均值", "mean"), num(mean), num(middle)))
-    top = max(abs(v) for v in VECTOR) + max(MEANS) - centre
+    rows.append((Text("均值", "mean"), num(centre), num(middle)))
+    every = [v for kind, _ in NORMS for to in MEANS for v in normed(kind, moved(to), 0.0)]
     return State(
         Chart([
-            Series(Text("输入", "input"), x=[i - 0.24 for i in place], y=given, mark="bar", role="ghost", thickness=0.2),
-            Series(Text("输出", "output"), x=[i + 0.1 for i in place], y=out, mark="bar", role="c1", thickness=0.42,
-                   labels=[two(v) for v in out]),
+            Series(Text("输出", "output"), x=place, y=out, mark="bar", role="c1", thickness=0.62, labels=[two(v) for v in out]),
             Series(Text("输出的均值", "mean of the output"), x=(), y=[middle], mark="rule", role="ink",
                    end=Text(f"均值 {num(middle, 3)}", f"mean {num(middle, 3)}")),
         ], height=270, narrow_height=260,
               x=Axis(categories=[str(i + 1) for i in place], unit=Text("第几维", "component")),
-              y=Axis(range=(-top, top), hidden=True),
-              summary=Text(f"细柱是输入，粗柱是 {name} 的输出，虚线是输出的均值 {num(middle)}。",
-                           f"Thin bars for the input, thick ones for the output of {name}, a dashed line at its mean, "
-                           f"{num(middle)}.")),
+              y=Axis(range=(min(every) * 1.15, max(every) * 1.15), hidden=True),
+              summary=Text(f"八根柱子是 {name} 的输出，虚线是它们的均值 {num(middle)}。",
+                           f"Eight bars for the output of {name}, a dashed line at their mean, {num(middle)}.")),
         sentence,
-        Table((Text("维", "Component"), Text("输入", "Input"), Text("输出", "Output")), rows),
+        Table((Text("维", "Component"), Text("输入", "Input"), Text(f"{name} 的输出", f"Output of {name}")), rows),
     )  # fmt: skip

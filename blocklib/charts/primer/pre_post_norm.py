@@ -57,8 +57,8 @@ def pre_post_walk(step: int, size: Fraction) -> State:
     right = WIDTH + 0.6
     last = step == len(POST) - 1
     reach = max(abs(v) for line in walks(size) for row in line for v in row) * 1.12
-    heads = [f"post-norm：{at_post}，RMS {num(rms(post), 3)}", f"pre-norm：{at_pre}，RMS {num(rms(pre), 3)}"]
-    heads_en = [f"post-norm: {at_post}, RMS {num(rms(post), 3)}", f"pre-norm: {at_pre}, RMS {num(rms(pre), 3)}"]
+    holds = [f"{name}, RMS {num(rms(v), 3)}" for name, v in ((at_post, post), (at_pre, pre))]
+    edges = (-0.4, right - 0.4)
     sentence = Text(
         f"第 **{step}** 步，输入的均方根是 {num(size)}。post-norm 手里是 {at_post} = {listed(post)}，均方根 **{num(rms(post), 3)}**；"
         f"pre-norm 手里是 {at_pre} = {listed(pre)}，均方根 **{num(rms(pre), 3)}**。"
@@ -72,11 +72,12 @@ def pre_post_walk(step: int, size: Fraction) -> State:
         Chart([
             Series("post-norm", x=list(range(WIDTH)), y=post, mark="bar", role="c1", thickness=0.6),
             Series("pre-norm", x=[right + i for i in range(WIDTH)], y=pre, mark="bar", role="c2", thickness=0.6),
-            Series(Text("各自手里的向量", "what each one holds"), x=(-0.4, right - 0.4), y=(reach * 1.15, reach * 1.15),
-                   mark="label", role="ink", place="right", bold=True,
-                   labels=[Text(zh, en) for zh, en in zip(heads, heads_en, strict=True)]),
+            Series(Text("排法", "order"), x=edges, y=[reach * 1.48] * 2, mark="label", role="ink", place="right", bold=True,
+                   labels=("post-norm", "pre-norm")),
+            Series(Text("手里的向量", "what it holds"), x=edges, y=[reach * 1.2] * 2, mark="label", role="ink", place="right",
+                   labels=holds),
         ], height=240, narrow_height=230,
-              x=Axis(range=(-0.6, right + WIDTH - 0.4), hidden=True), y=Axis(range=(-reach, reach * 1.3), hidden=True),
+              x=Axis(range=(-0.6, right + WIDTH - 0.4), hidden=True), y=Axis(range=(-reach, reach * 1.6), hidden=True),
               summary=Text(f"左边六根柱子是 post-norm 的 {at_post}，右边六根是 pre-norm 的 {at_pre}。",
                            f"Six bars at the left for post-norm's {at_post}, six at the right for pre-norm's {at_pre}.")),
         sentence,
@@ -113,6 +114,7 @@ def norm_factor_exhibit(norm_factor: Fraction, gain: Fraction) -> State:
     series = [Series(name, x=depth, y=values, mark="line", role=role, dash=dash,
                      end=Text(f"{name.zh} {num(values[-1], 3)}", f"{name.en} {num(values[-1], 3)}"))
               for _, name, values, role, dash in lines]  # fmt: skip
+    low, high = min(0.1, *(v / 4 for v in identity)), max(10, *(v * 4 for v in (*post, *pre)))
     say_post, say_id, say_pre = (num(v[-1]) for v in (post, identity, pre))
     if c == 1:
         note = Text("c 等于一，两种排法重合。", " At c equal to one the two coincide.")
@@ -129,7 +131,7 @@ def norm_factor_exhibit(norm_factor: Fraction, gain: Fraction) -> State:
     return State(
         Chart(series, height=290, narrow_height=300,
               x=Axis(unit=Text("子层", "sublayers"), range=(0, LAYERS), ticks=(0, 8, 16, LAYERS)),
-              y=Axis(label=Text("梯度的大小", "size of the gradient"), log=True, range=(1e-8, 1e7)),
+              y=Axis(label=Text("梯度的大小", "size of the gradient"), log=True, range=(low, high)),
               summary=Text(f"对数纵轴上四条线，到 {LAYERS} 个子层时：post-norm {say_post}，其恒等路径 {say_id}；pre-norm {say_pre}，"
                            "其恒等路径平在 1。",
                            f"Four lines on a log axis; at {LAYERS} sublayers post-norm is at {say_post}, its identity path at "
@@ -201,6 +203,9 @@ def stream_growth(blocks: int, writes: str) -> State:
     depth = list(range(blocks + 1))
     found, expected = num(measured[blocks], 3), num(stream_rms(blocks))
     users = [load(m).name for m in MODEL_IDS if load(m).config.n_layers == blocks]
+    # The curve bends down, so words fit under it to the right of a point and over it to the left.
+    right = blocks <= 48
+    at = (blocks + 1.5, measured[blocks] - 1.2, "right") if right else (blocks - 1, theory[blocks] + 2.6, "left")
     name = dict(WRITES)[writes]
     sentence = Text(
         f"**{blocks}** 块之后，假设写入都是单位大小、互不相关，残差流的均方根是 **{expected}**；"
@@ -216,11 +221,12 @@ def stream_growth(blocks: int, writes: str) -> State:
                    end=Text("理论 √(1 + 2L)", "theory √(1 + 2L)")),
             Series(Text("实测", "measured"), x=depth, y=[round(v, 4) for v in measured[: blocks + 1]], mark="line", role="c1"),
             Series(Text("理论值", "theory here"), x=[blocks], y=[theory[blocks]], mark="points", role="ghost"),
-            Series(Text("实测值", "measured here"), x=[blocks], y=[measured[blocks]], mark="points", role="c1", place="right",
-                   labels=[Text(f"实测 {found}，理论 {expected}", f"measured {found}, theory {expected}")], bold=True),
+            Series(Text("实测值", "measured here"), x=[blocks], y=[measured[blocks]], mark="points", role="c1"),
+            Series(Text("读数", "reading"), x=[at[0]], y=[at[1]], mark="label", role="ink", place=at[2], bold=True,
+                   labels=[Text(f"实测 {found}，理论 {expected}", f"measured {found}, theory {expected}")]),
         ], height=270, narrow_height=260,
               x=Axis(unit=Text("块", "blocks"), range=(0, DEEPEST), ticks=(0, 24, 48, DEEPEST)),
-              y=Axis(label=Text("残差流的均方根", "RMS of the stream"), range=(0, 15)),
+              y=Axis(label=Text("残差流的均方根", "RMS of the stream"), range=(0, 18)),
               summary=Text(f"一条先快后慢上升的曲线；{blocks} 块处理论 {expected}，实测 {found}。",
                            f"A curve that rises ever more slowly; at {blocks} blocks theory says {expected}, the measured "
                            f"stack {found}.")),

@@ -21,8 +21,8 @@ def branch() -> tuple[list[float], list[float]]:
     import torch
 
     with torch.random.fork_rng():
-        torch.manual_seed(0)
-        ffn, x = small_ffn(WIDTH), torch.randn(WIDTH, dtype=torch.float64)
+        torch.manual_seed(5)
+        ffn, x = small_ffn(WIDTH, 0.5), torch.randn(WIDTH, dtype=torch.float64)
     with torch.no_grad():
         return x.tolist(), ffn(x).tolist()
 
@@ -150,6 +150,8 @@ def skip_rail(rail: bool, blocks: int) -> State:
         said = Text(f"第一块：恒等路径 1，全部路径 {num(first)}", f"block 1: identity path 1, all paths {num(first)}")
     series.append(Series(Text("读数", "reading"), x=[0.3], y=[-0.85], mark="label", role="ink", labels=[said], place="right",
                          bold=True))  # fmt: skip
+    series.append(Series(Text("来向", "where it comes from"), x=[blocks + 0.9], y=[line], mark="label", role="ink-2",
+                         labels=[Text("← 梯度", "← gradient")], place="right"))
     bare = bare_gradient(RAIL_GAIN, blocks)
     g = num(RAIL_GAIN)
     sentence = Text(
@@ -169,7 +171,7 @@ def skip_rail(rail: bool, blocks: int) -> State:
     ]
     return State(
         Chart(series, height=170, narrow_height=160,
-              x=Axis(range=(0, DEEPEST + 1), hidden=True), y=Axis(range=(-1.2, 1.3), hidden=True),
+              x=Axis(range=(0.2, 1.26 * max(blocks, 12) + 1), hidden=True), y=Axis(range=(-1.2, 1.3), hidden=True),
               summary=Text(f"一排 {blocks} 个块，{'上方是一条连通的捷径' if rail else '上方没有捷径，越靠前的块颜色越淡'}。",
                            f"A row of {blocks} blocks, {'with an unbroken rail above' if rail else 'no rail above, paler towards the first'}.")),
         sentence,

@@ -153,6 +153,10 @@ def one_vector(stop: int, draw: int) -> State:
     )  # fmt: skip
 
 
+# Four of the six widths stand far enough apart to mark the axis.
+TICK_WIDTHS = tuple(load(m).config.d_model for m in ("gpt2-small", "llama-3-8b", "llama-3-70b", "gpt3-175b"))
+
+
 @exhibit(
     "contract-widths", number=3, title=Text("换一个模型，三处读数会不会分开？", "Another model: do the three readings part?"),
     controls=(
@@ -161,17 +165,10 @@ def one_vector(stop: int, draw: int) -> State:
     ),
 )  # fmt: skip
 def contract_widths(model: str) -> State:
-    """Three equal bars, the width at a block's three doors; dots below mark the widths of the other models."""
+    """Three equal bars, the width at a block's three doors; the axis is marked at widths of real models."""
     widths = {m: load(m).config.d_model for m in WIDTH_MODELS}
     width, name = widths[model], load(model).name
-    others = [m for m in WIDTH_MODELS if m != model]
-    notes = [Text(f"{load(m).name}：{num(widths[m])}", f"{load(m).name}: {num(widths[m])}") for m in others]
-    series = [
-        Series(Text("宽度", "width"), x=[width] * 3, y=(0, 1, 2), mark="hbar", role="c1", thickness=0.5),
-        Series(Text("其他模型", "other models"), x=[widths[m] for m in others], y=[2.55] * len(others), mark="points",
-               role="ghost", notes=notes),
-        Series(name, x=[width], y=[2.55], mark="points", role="ink"),
-    ]  # fmt: skip
+    series = [Series(Text("宽度", "width"), x=[width] * 3, y=(0, 1, 2), mark="hbar", role="c1", thickness=0.56)]
     sentence = Text(
         f"**{name}**：进块时 **{num(width)}**，attention 之后 **{num(width)}**，FFN 之后 **{num(width)}**，三处相同。",
         f"**{name}**: **{num(width)}** on entry, **{num(width)}** after attention, **{num(width)}** after the FFN, the same "
@@ -179,11 +176,11 @@ def contract_widths(model: str) -> State:
     rows = [(Text(f"{'▸ ' * (m == model)}{load(m).name}", f"{'▸ ' * (m == model)}{load(m).name}"),
              *[num(widths[m])] * 3) for m in WIDTH_MODELS]  # fmt: skip
     return State(
-        Chart(series, height=220, narrow_height=244,
-              x=Axis(unit=Text("向量的宽度", "width of the vector"), range=(0, max(widths.values()))),
-              y=Axis(categories=STOPS, range=(-0.5, 2.8)), totals=[num(width)] * 3,
-              summary=Text(f"三根等长的横条，每根 {num(width)}；下方的点是六个模型的宽度。",
-                           f"Three bars of equal length, {num(width)} each; dots below are the widths of six models.")),
+        Chart(series, height=200, narrow_height=230,
+              x=Axis(unit=Text("向量的宽度", "width of the vector"), range=(0, max(widths.values())), ticks=TICK_WIDTHS),
+              y=Axis(categories=STOPS), totals=[num(width)] * 3,
+              summary=Text(f"三根等长的横条，每根 {num(width)}；横轴的刻度是真实模型的宽度。",
+                           f"Three bars of equal length, {num(width)} each; the ticks are widths of real models.")),
         sentence,
         Table((Text("模型", "Model"), *STOPS), rows),
     )  # fmt: skip

@@ -45,10 +45,11 @@ def components(width: int) -> list[Text]:
     return [Text(f"第 {i} 维", f"component {i}") for i in range(1, width + 1)]
 
 
-def small_ffn(width: int) -> torch.nn.Module:
+def small_ffn(width: int, size: float = 1.0) -> torch.nn.Module:
     """An FFN in double precision with weights from the generator's present state.
 
-    Weights have variance 2 / fan-in, so that the output is about as large as the input and can be seen beside it.
+    Weights have variance 2 / fan-in, so that the output is about as large as the input and can be seen beside it;
+    ``size`` scales the output.
     """
     import torch
 
@@ -58,4 +59,5 @@ def small_ffn(width: int) -> torch.nn.Module:
     with torch.no_grad():
         for weight in ffn.parameters():
             weight.normal_(0.0, (2 / weight.shape[1]) ** 0.5)
+        ffn.down.weight *= size
     return ffn
