@@ -15,7 +15,7 @@ from blocklib.claims.pages import pages
 from blocklib.claims.registry import load as load_claims
 from blocklib.claims.registry import nearest
 from blocklib.claims.tomlfile import TomlFile, read_toml
-from blocklib.facts.items import Bound
+from blocklib.facts.items import Bound, Page
 from blocklib.facts.pages import registry_for
 from blocklib.facts.refs import Refs, parse_facts
 from blocklib.facts.registry import parse_expr
@@ -51,8 +51,12 @@ def current(root: Path) -> Ids:
 
 
 def _scan(root: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """(page, heading ids, names of bound facts) of every page in its first language."""
-    for name, page in pages(root, LANGS[0]):
+    """(page, heading ids, names of bound facts) of every page, in the first language in which it stands."""
+    found: dict[str, Page] = {}
+    for lang in LANGS:
+        for name, page in pages(root, lang):
+            found.setdefault(name, page)
+    for name, page in sorted(found.items()):
         table = root / f"docs/{name}.facts"
         refs = parse_facts(table.read_text(encoding="utf-8-sig"), table.name) if table.exists() else Refs()
         facts = []
