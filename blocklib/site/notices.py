@@ -135,8 +135,9 @@ def page(root: Path, lang: str) -> str:
             names = ("、" if zh else ", ").join(notice.inside)
             used += f"其中打包了 {names}。" if zh else f" It packs in {names}."
         note = f"\n{FONTS[lang]}\n" if notice.part.package == "katex" else ""
+        licence = f"{'，' if zh else ', '}{notice.licence}" if notice.licence else ""
         parts.append(
-            f"## {notice.part.name} {{ #{ident} }}\n\n{used} {version}{f', {notice.licence}' if notice.licence else ''}.\n{note}\n"
+            f"## {notice.part.name} {{ #{ident} }}\n\n{used} {version}{licence}{'。' if zh else '.'}\n{note}\n"
             f'<div class="tl-scroll" tabindex="0" role="region" aria-label="{escape(notice.part.name)}" data-search-exclude>'
             f"<pre>{escape(notice.text).replace(chr(10) * 2, chr(10) + '&#8203;' + chr(10))}</pre></div>\n"
         )

@@ -13,7 +13,7 @@ from blocklib.text import Text
 if TYPE_CHECKING:
     from blocklib.site.build import Build
 
-# Oldest versions with what the pages rely on: CSS nesting is not used; `:has`, `text-wrap` and dialog-free markup are.
+# The oldest versions with everything the style sheets and scripts use; `:has()` decides for Firefox.
 BROWSERS = (("Chrome, Edge", "120"), ("Firefox", "121"), ("Safari, iOS", "17"))
 
 ABOUT = Text(
