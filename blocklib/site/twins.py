@@ -30,7 +30,8 @@ SIGNATURES = "docs/twins.toml"
 _PAGE = re.compile(r"^(.*)\.(zh|en)\.md$")
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _RESERVED = ("n-", "claim-", "ex-")  # anchors of the page's numbers, claims and exhibits
-_NOT_PAGES = ("docs/assets/",)
+# Everything that MkDocs would publish as a page; only .md is read by the checks, so the others are refused.
+_PAGE_SUFFIXES = (".md", ".markdown", ".mdown", ".mkdn", ".mkd", ".html", ".htm")
 _HEAD = """\
 # The content of each page at the time a person last read both languages side by side.
 # Written by `python -m blocklib twins --sign PAGE`; an edit of either side makes the pair stale.
@@ -64,12 +65,12 @@ class State:
 
 
 def page_files(root: Path) -> tuple[dict[str, dict[str, str]], list[Problem]]:
-    """Page → language → path of every source under docs/, and the Markdown files of no language."""
+    """Page → language → path of every source under docs/, and the files that would be pages of no language."""
     found: dict[str, dict[str, str]] = {}
     problems = []
-    for file in sorted((root / "docs").rglob("*.md")):
+    for file in sorted((root / "docs").rglob("*")):
         path = file.relative_to(root).as_posix()
-        if path.startswith(_NOT_PAGES):
+        if not path.lower().endswith(_PAGE_SUFFIXES):
             continue
         if name := _PAGE.match(path.removeprefix("docs/")):
             found.setdefault(name[1], {})[name[2]] = path

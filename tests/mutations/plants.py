@@ -74,6 +74,9 @@ TWINS = [
           (Fault(INDEX_ZH, "{ #top }", "heading #more is missing"),)),
     Plant("a stale signature", (Edit("docs/primer/run.en.md", "title: Run\n", "title: Running\n"),),
           (Fault("docs/primer/run.en.md", says="changed since the pair was signed"),), sign=False),
+    *(Plant(f"a page that no check reads: {path}", (Edit(path, new="# Free { #free }\n\n12,345 of them.\n"),),
+            (Fault(path, says="a page is named PAGE.zh.md or PAGE.en.md", whole=True),))
+      for path in ("docs/free.markdown", "docs/assets/free.md", "docs/primer/free.mkd", "docs/free.html")),
     one("a term in its forbidden form", INDEX_ZH, "残差流在这里。", "残余流在这里。", "'残余流' is not a form used here"),
     one("a term in its forbidden form, en", INDEX_EN, "The residual stream", "The residue stream", "'residue stream' is not"),
 ]  # fmt: skip
@@ -110,6 +113,8 @@ BLOCKS = [
     block("a block printing nothing", "silent", "snippets/primer/run/silent.py: prints nothing", snippet("silent", "x = 1\n")),
     block("a block exiting", "exits", "snippets/primer/run/exits.py:2: calls exit",
           snippet("exits", "print(1)\nraise SystemExit(0)\n")),
+    block("a block ending the process", "leaves", "snippets/primer/run/leaves.py:3: calls exit",
+          snippet("leaves", "import os\nprint(1)\nos._exit(0)\n")),
     block("a block warning", "warns", "snippets/primer/run/warns.py:3: UserWarning: planted",
           snippet("warns", "import warnings\nprint(1)\nwarnings.warn('planted', stacklevel=1)\n")),
     block("a block that is no Python", "broken", "snippets/primer/run/broken.py:1: SyntaxError", snippet("broken", "print(\n")),

@@ -142,8 +142,9 @@ def _blocks(*names: str) -> str:
     return "\n".join(f'```python exec="on"\n--8<-- "primer/run/{name}.py"\n```\n' for name in names)
 
 
-SNIPPETS = ("raises", "silent", "exits", "warns", "absent", "broken", "quotes")
-RUN_ZH = _page("运行", _blocks(*SNIPPETS) + '\n=== "页签"\n\n    ```python exec="on"\n    --8<-- "primer/run/tabbed.py"\n    ```\n')
+SNIPPETS = ("raises", "silent", "exits", "leaves", "warns", "absent", "broken", "quotes")
+_TAB = '\n=== "页签"\n\n    ```python exec="on"\n    --8<-- "primer/run/tabbed.py"\n    ```\n'
+RUN_ZH = _page("运行", _blocks(*SNIPPETS) + _TAB)
 RUN_EN = RUN_ZH.replace("运行", "Run").replace("页签", "tab")
 CLAIM_ZH = "/// claim | paths-share\n路径共用权重。\n///\n\n/// claim | addition-first\n通常先相加。\n///\n"
 CLAIM_EN = "/// claim | paths-share\nThe paths share weights.\n///\n\n/// claim | addition-first\nUsually it adds first.\n///\n"
@@ -231,7 +232,7 @@ def step_time() -> Measured:
 
 @dataclass(frozen=True)
 class Edit:
-    """``old``, which stands once in the file, becomes ``new``; without ``old`` the file is deleted."""
+    """``old``, which stands once in the file, becomes ``new``. Without ``old`` the file is made, without either deleted."""
 
     path: str
     old: str = ""
@@ -241,12 +242,13 @@ class Edit:
 @dataclass(frozen=True)
 class Fault:
     """Where a fault must be reported, and part of what is said: on the line of the planted file that first holds
-    ``text`` (line one if there is none), ``above`` lines higher."""
+    ``text`` (line one if there is none), ``above`` lines higher; or on no line, where the ``whole`` file is wrong."""
 
     path: str
     text: str = ""
     says: str = ""
     above: int = 0
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -292,13 +294,17 @@ class PlantSite(Project):
 
     def expected(self, plants: Iterable[Plant]) -> list[tuple[tuple[str, int], str]]:
         """File and line of every fault that the plants, now standing, must raise, and part of its message."""
-        faults = (fault for plant in plants for fault in plant.faults)
-        return [((f.path, (self.line(f.path, f.text) if f.text else 1) - f.above), f.says) for f in faults]
+        return [((fault.path, self._line_of(fault)), fault.says) for plant in plants for fault in plant.faults]
+
+    def _line_of(self, fault: Fault) -> int:
+        if fault.whole:
+            return 0
+        return self.line(fault.path, fault.text) - fault.above if fault.text else 1
 
     @contextlib.contextmanager
     def planted(self, *plants: Plant) -> Iterator[None]:
         paths = {edit.path for plant in plants for edit in plant.edits} | {twins.SIGNATURES}
-        before = {path: (self.root / path).read_bytes() for path in paths}
+        before = {path: file.read_bytes() if (file := self.root / path).exists() else None for path in paths}
         try:
             for edit in (edit for plant in plants for edit in plant.edits):
                 self._edit(edit)
@@ -307,12 +313,12 @@ class PlantSite(Project):
             yield
         finally:
             for path, data in before.items():
-                (self.root / path).write_bytes(data)
+                (self.root / path).unlink() if data is None else (self.root / path).write_bytes(data)
 
     def _edit(self, edit: Edit) -> None:
         file = self.root / edit.path
         if not edit.old:
-            file.unlink()
+            file.write_text(edit.new, "utf-8") if edit.new else file.unlink()
             return
         text = file.read_text("utf-8")
         assert text.count(edit.old) == 1, f"{edit.old!r} stands {text.count(edit.old)} times in {edit.path}"
