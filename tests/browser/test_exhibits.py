@@ -103,25 +103,33 @@ def test_without_plotly_the_sentence_and_the_table_still_follow(visit):
         name = exhibits_of(WITH_EXHIBITS[0])[0]
         figure = page.locator(f'figure[data-exhibit="{name}"]')
         figure.scroll_into_view_if_needed()
-        figure.locator("form.tl-controls").wait_for(state="visible")
-        before = figure.locator(".tl-live").text_content()
+        page.wait_for_selector(f'figure[data-exhibit="{name}"][data-state="text"]', state="attached")
+        before = figure.locator(".tl-live").text_content(), figure.locator(".tl-data").text_content()
+        picture = figure.locator(".tl-plot svg").locator("visible=true")
+        assert picture.count() == 1
         kind, control = next(controls(figure))
         move(page, figure, kind, control)
         page.wait_for_timeout(450)
-        assert figure.locator(".tl-live").text_content() != before
-        assert figure.locator(".tl-plot svg").first.is_visible()
+        after = figure.locator(".tl-live").text_content(), figure.locator(".tl-data").text_content()
+        assert before[0] != after[0] and before[1] != after[1]
+        assert picture.count() == 0, "a picture of another setting must not stay beside the new sentence"
 
 
 def test_print_opens_the_tables_and_uses_light_ink(visit, tmp_path):
     with visit(width=1280, palette="slate") as v:
         page = v.open(WITH_EXHIBITS[0])
-        draw_all(page, exhibits_of(WITH_EXHIBITS[0])[:1])
+        name = exhibits_of(WITH_EXHIBITS[0])[0]
+        draw_all(page, [name])
+        figure = page.locator(f'figure[data-exhibit="{name}"]')
+        colour = "f => f.querySelector('.js-plotly-plot').layout.font.color"
+        dark = figure.evaluate(colour)
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.wait_for_timeout(200)
         assert page.evaluate("[...document.querySelectorAll('details.tl-data')].every(d => d.open)")
-        assert page.evaluate("document.body.dataset.mdColorScheme") == "default"
+        light = figure.evaluate(colour)
+        assert light != dark
         page.evaluate("window.dispatchEvent(new Event('afterprint'))")
         page.wait_for_timeout(200)
-        assert page.evaluate("document.body.dataset.mdColorScheme") == "slate"
+        assert figure.evaluate(colour) == dark
         page.pdf(path=str(tmp_path / "page.pdf"), prefer_css_page_size=True)
         assert (tmp_path / "page.pdf").stat().st_size > 20_000
