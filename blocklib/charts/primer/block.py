@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import cache
 
 from blocklib.atlas.models import load
-from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Steps, Table, exhibit, num, percent, short
+from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Steps, Table, exhibit, num, percent
+from blocklib.charts.primer.vectors import components, listed, two
 from blocklib.ledger import params
 from blocklib.text import Text
 
@@ -42,7 +43,7 @@ def walk(seed: int) -> dict[str, list[float]]:
 @exhibit(
     "six-stages", number=15, title=Text("六步里，主路在哪一步变？", "Six steps: at which of them does the main line move?"),
     controls=(
-        Steps("stage", Text("步骤", "Step"), values=tuple(range(7)), default=3,
+        Steps("stage", Text("步骤", "Step"), values=tuple(range(7)), default=2,
               labels=(Text("0 输入", "0 input"), *(Text(f"{i} {t.zh}", f"{i} {t.en}") for i, (_, t) in enumerate(STAGES, 1)))),
         Choice("seed", Text("权重", "Weights"), options=((0, Text("甲", "first")), (1, Text("乙", "second"))), default=0),
     ),
@@ -65,20 +66,21 @@ def six_stages(stage: int, seed: int) -> State:
             5: Text("FFN 算出修正 b", "the FFN has turned it into a correction b"), 6: Text("修正 b 加回主路", "b has been added to the main line")}[stage]  # fmt: skip
     size = sum(v * v for v in main) ** 0.5
     held = sum(v * v for v in hand) ** 0.5 if hand else None
+    times = {0: "has not been written to", 1: "has been written to once", 2: "has been written to twice"}[writes]
     sentence = Text(
-        f"第 **{stage}** 步：{what.zh}。主路已被写过 **{writes}** 次，长度 **{num(size, 3)}**"
-        + (f"；子层手里的拷贝长度 **{num(held, 3)}**。" if hand else "；此刻没有拷贝。"),
-        f"Step **{stage}**: {what.en}. The main line has been written **{writes}** times and has length **{num(size, 3)}**"
-        + (f"; the copy has length **{num(held, 3)}**." if hand else "; no copy is out."))  # fmt: skip
-    rows = [(Text(f"第 {i + 1} 维", f"dimension {i + 1}"), num(main[i], 3), num(hand[i], 3) if hand else "—") for i in place]
+        f"第 **{stage}** 步：{what.zh}。主路写过 **{writes}** 次，是 **{listed(main)}**，长度 **{num(size, 3)}**"
+        + (f"；子层手里的是 **{listed(hand)}**，长度 **{num(held, 3)}**。" if hand else "；此刻没有拷贝。"),
+        f"Step **{stage}**: {what.en}. The main line {times} and is **{listed(main)}**, of length **{num(size, 3)}**"
+        + (f"; the sublayer's copy is **{listed(hand)}**, of length **{num(held, 3)}**." if hand else "; no copy is out."))  # fmt: skip
+    rows = [(head, two(main[i]), two(hand[i]) if hand else "—") for i, head in enumerate(components(WIDTH))]
     return State(
         Chart(series, height=230, narrow_height=220,
-              x=Axis(categories=[str(i + 1) for i in place], unit=Text("维", "dimension")),
+              x=Axis(categories=[str(i + 1) for i in place], unit=Text("第几维", "component")),
               y=Axis(range=(-reach, reach), label=Text("数值", "value")),
               summary=Text(f"六根柱子是主路上的向量，{'旁边六根是拷贝' if hand else '没有拷贝'}。",
                            f"Six bars for the vector on the main line, {'six beside them for the copy' if hand else 'no copy'}.")),
         sentence,
-        Table((Text("维", "Dimension"), Text("主路", "Main line"), Text("拷贝", "Copy")), rows),
+        Table((Text("维", "Component"), Text("主路", "Main line"), Text("拷贝", "Copy")), rows),
     )  # fmt: skip
 
 
@@ -120,7 +122,7 @@ def attention_ffn_cost(model: str, rule: str) -> State:
     return State(
         Chart([Series(Text("权重", "weights"), x=(attention, ffn), y=(0, 1), mark="hbar", role="c1", thickness=0.62)],
               height=190, narrow_height=180,
-              x=Axis(unit=Text("一个块里的权重", "weights in one block"), range=(0, ffn * 1.02)),
+              x=Axis(unit=Text("一个块里的权重", "weights in one block"), range=(0, ffn)),
               y=Axis(categories=("attention", "FFN")), totals=(num(attention), num(ffn)),
               summary=Text(f"两根横条（{shape.zh}）：attention {num(attention)}，FFN {num(ffn)}。",
                            f"Two bars ({shape.en}): attention {num(attention)}, FFN {num(ffn)}.")),
@@ -158,13 +160,8 @@ def embedding_share(model: str, of: str) -> State:
     _, parts, total = chosen
     scale = (lambda v, t: v / t * 100) if of == "share" else (lambda v, t: v)
     say = (lambda v, t: percent(v / t)) if of == "share" else (lambda v, t: num(v))
-    series = []
-    for key, role, label in PARTS:
-        value = parts[key]
-        words = Text(f"{label.zh} {say(value, total) if of == 'share' else short(value, 'zh')}",
-                     f"{label.en} {say(value, total) if of == 'share' else short(value, 'en')}")  # fmt: skip
-        series.append(Series(label, x=[scale(value, total)], y=[0], mark="hbar", stack="all", role=role, labels=[words],
-                             thickness=0.6))  # fmt: skip
+    series = [Series(label, x=[scale(parts[key], total)], y=[row], mark="hbar", role=role, thickness=0.56)
+              for row, (key, role, label) in enumerate(PARTS)]  # fmt: skip
     sentence = Text(
         f"**{load(model).name}** 一共 **{num(total)}** 个参数：embedding **{say(parts['embedding'], total)}**，"
         f"位置表 **{say(parts['position'], total)}**，所有块与最后的归一化 **{say(parts['blocks'], total)}**。",
@@ -173,12 +170,14 @@ def embedding_share(model: str, of: str) -> State:
     table = [(Text("此处", "here"), *(say(parts[k], total) for k, _, _ in PARTS))]
     table += [(load(name).name, *(say(p[k], t) for k, _, _ in PARTS)) for name, p, t in rows]
     return State(
-        Chart(series, height=130, narrow_height=150,
+        Chart(series, height=200, narrow_height=230,
               x=Axis(unit=Text("份额，%" if of == "share" else "参数", "share, %" if of == "share" else "parameters"),
                      range=(0, 100 if of == "share" else total)),
-              y=Axis(categories=(load(model).name,)),
-              summary=Text(f"一根横条分三段：embedding {percent(parts['embedding'] / total)}，其余主要是块。",
-                           f"One bar in three parts: embedding {percent(parts['embedding'] / total)}, mostly blocks otherwise.")),
+              y=Axis(categories=[label for _, _, label in PARTS]), totals=[say(parts[key], total) for key, _, _ in PARTS],
+              summary=Text(f"三根横条：embedding {say(parts['embedding'], total)}，位置表 {say(parts['position'], total)}，"
+                           f"所有块 {say(parts['blocks'], total)}。",
+                           f"Three bars: embedding {say(parts['embedding'], total)}, positions "
+                           f"{say(parts['position'], total)}, all blocks {say(parts['blocks'], total)}.")),
         sentence,
         Table((Text("模型", "Model"), *(label for _, _, label in PARTS)), table),
     )  # fmt: skip

@@ -21,7 +21,7 @@ POSITIONS = 6
 @exhibit(
     "assemble", number=22, title=Text("每一行交出什么形状？", "What shape does each line hand on?"),
     controls=(
-        Steps("line", Text("第几行", "Line"), values=tuple(range(1, 7)), default=1,
+        Steps("line", Text("第几行", "Line"), values=tuple(range(1, 7)), default=6,
               labels=tuple(Text.same(f"{i} {code}") for i, (code, _) in enumerate(SIX, 1))),
         Choice("model", Text("模型", "Model"), options=tuple((m, load(m).name) for m in ("gpt2-small", "llama-3-8b")),
                default="gpt2-small"),

@@ -42,8 +42,8 @@ def build_stack(blocks: int, model: str) -> State:
     label = Text(f"宽 {num(config.d_model)}", f"width {num(config.d_model)}")
     series = [Series(Text("块", "blocks"), x=[config.d_model] * blocks, y=list(rows), mark="hbar", role="ghost",
                      thickness=0.72)]  # fmt: skip
-    series.append(Series(Text("宽度", "width"), x=[config.d_model], y=[blocks], mark="label", role="ink",
-                         labels=[label], place="above", bold=True))  # fmt: skip
+    series.append(Series(Text("宽度", "width"), x=[config.d_model], y=[blocks + 0.07 * max(blocks, 24)], mark="label",
+                         role="ink", labels=[label], place="left", bold=True))  # fmt: skip
     total = blocks * one
     named = Text(f"这也是 {'、'.join(at_depth)} 的深度。", f"That is also the depth of {' and '.join(at_depth)}.")
     sentence = Text(
@@ -54,7 +54,7 @@ def build_stack(blocks: int, model: str) -> State:
     return State(
         Chart(series, height=300, narrow_height=280,
               x=Axis(unit=Text("宽度 d", "width d"), range=(0, config.d_model * 1.02)),
-              y=Axis(range=(0, 100), ticks=[(1, both("1")), *([(blocks, both(str(blocks)))] if blocks > 8 else [])],
+              y=Axis(range=(0, 1.16 * max(blocks, 24)), ticks=[(1, both("1")), *([(blocks, both(str(blocks)))] if blocks > 8 else [])],
                      label=Text("第几块", "block")),
               summary=Text(f"{blocks} 条同样长的横条叠在一起，每条宽 {num(config.d_model)}。",
                            f"{blocks} bars of equal length, one above the other, each {num(config.d_model)} wide.")),
@@ -127,6 +127,14 @@ def depth_scaling_exhibit(factor: float, base: str) -> State:
 DEPTHS = (6, 12, 24, 48, 96, 192, 384)
 
 
+def beside(blocks: int, width: int, words: Text | str, below: bool | None = None) -> Series:
+    """Words beside a point of the falling line where the line is not: over it to the right, under it to the left."""
+    below = blocks > 24 if below is None else below
+    at, place = ((blocks * 0.96, width / 1.2), "left") if below else ((blocks * 1.04, width * 1.2), "right")
+    return Series(Text("读数", "reading"), x=[at[0]], y=[at[1]], mark="label", role="ink",
+                  labels=[words], place=place, bold=isinstance(words, Text))
+
+
 @exhibit(
     "equal-budget", number=20, title=Text("同一笔预算，浅而宽还是深而窄？", "One budget: shallow and wide, or deep and narrow?"),
     controls=(
@@ -143,12 +151,12 @@ def equal_budget(blocks: int, base: str) -> State:
     budget = matrix_params(c.n_layers, c.d_model)
     series = [
         Series(Text("同一预算", "equal budget"), x=DEPTHS, y=[widths[n] for n in DEPTHS], mark="line", role="c0"),
-        Series(name, x=[c.n_layers], y=[c.d_model], mark="points", role="ghost",
-               labels=None if blocks == c.n_layers else [name], place="above"),
-        Series(Text("此处", "here"), x=[blocks], y=[width], mark="points", role="ink",
-               labels=[Text(f"{blocks} 块 × 宽 {num(width)}", f"{blocks} blocks × width {num(width)}")],
-               place="right" if blocks < 24 else "left" if blocks > 96 else "above", bold=True),
-    ]  # fmt: skip
+        Series(name, x=[c.n_layers], y=[c.d_model], mark="points", role="ghost"),
+        Series(Text("此处", "here"), x=[blocks], y=[width], mark="points", role="ink"),
+        beside(blocks, width, Text(f"{blocks} 块 × 宽 {num(width)}", f"{blocks} blocks × width {num(width)}")),
+    ]
+    if blocks != c.n_layers:
+        series.append(beside(c.n_layers, c.d_model, name, below=True))
     rows = [(Text(f"{n} 块", f"{n} blocks"), num(widths[n]), num(equal_budget_residual(n, c.n_layers, c.d_model)))
             for n in DEPTHS]  # fmt: skip
     sentence = Text(
