@@ -181,6 +181,10 @@ class Layout(Frame):
             if self.narrow:
                 how = {"anchor": "end", "dx": 2, "dy": 11, "size": 11.5, "halo": True}
                 at = fraction(x[k], self.xr, self.chart.x.log) * (FIT[True] - self.margin.left - self.margin.right)
+                first = next(v for v in y if v is not None)
+                start, stop = (fraction(v, self.yr, self.chart.y.log) for v in (first, y[k]))
+                if (start - stop) * self.scene.plot_height > LINE:         # over a falling line its words would cross it
+                    how["dy"] = -11
                 if at + self.margin.left < measure(self.t(s.end), 11.5):   # a line that ends early: its words go on
                     how |= {"anchor": "start", "dx": 6, "dy": 0}
             words = Words(self.t(s.end), x[k], y[k], role=ink_for(s.role), **how)

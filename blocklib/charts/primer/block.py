@@ -105,7 +105,7 @@ def attention_ffn_cost(model: str, rule: str) -> State:
     if rule == "textbook":
         whose = Text("教科书公式", "the textbook formula")
     else:
-        whose = Text(f"{found.name} 的配置", f"the configuration of {found.name}")
+        whose = Text(f" {found.name} 的配置", f"the configuration of {found.name}")
     shape = Text(f"{config.n_heads} 个 query 头，{config.n_kv_heads} 个 KV 头，FFN {'三' if config.ffn == 'swiglu' else '两'}个矩阵",
                  f"{config.n_heads} query heads, {config.n_kv_heads} KV heads, {'three' if config.ffn == 'swiglu' else 'two'} FFN matrices")  # fmt: skip
     sentence = Text(

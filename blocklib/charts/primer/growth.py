@@ -52,7 +52,7 @@ def growth(factor: Fraction) -> State:
 # An input that can be checked by hand: eight whole numbers with mean 3 and population standard deviation 4, so
 # their root mean square is 5.
 VECTOR = (6, -2, 10, 1, -1, 7, 0, 3)
-STEPS = (Text("原样", "as it came"), Text("减去均值", "mean subtracted"), Text("再除以标准差", "then divided by the std"))
+STEPS = (Text("原样", "as it came"), Text("减去均值", "mean subtracted"), Text("再除以标准差", "then divided by the deviation"))
 
 
 @cache

@@ -73,7 +73,7 @@ def feeds_token(sublayer: str, position: int) -> State:
     sentence = Text(
         f"{name.zh}：位置 **{position}** 的输出取决于 **{len(sources)}** 个输入，即 **{names[0]}**"
         + ("，也就是它自己。" if only else f"；另外 **{len(rest)}** 个怎么改都没有影响。" if rest else "，全部都在内。"),
-        f"{name.en}: output **{position}** depends on **{len(sources)}** of the inputs, **{names[1]}**"
+        f"{name.en[0].upper()}{name.en[1:]}: output **{position}** depends on **{len(sources)}** of the inputs, **{names[1]}**"
         + (", which is itself." if only else f"; changing the other **{len(rest)}** does nothing." if rest
            else ", that is, on all of them."))  # fmt: skip
     mark = "▸ "

@@ -107,8 +107,8 @@ def depth_scaling_exhibit(factor: float, base: str) -> State:
     sentence = Text(
         f"从 {origin.name} 出发，倍数 **{num(k)}**：只加深，块内矩阵变成 **{num(deep)}** 倍，共 **{num(start * deep)}** 个；"
         f"只加宽，变成 **{num(wide)}** 倍，共 **{num(start * wide)}** 个。",
-        f"From {origin.name} with factor **{num(k)}**: deeper only, the matrices of the blocks grow **{num(deep)}** times to "
-        f"**{num(start * deep)}** weights; wider only, **{num(wide)}** times to **{num(start * wide)}**.")
+        f"From {origin.name} with factor **{num(k)}**: deeper only, the blocks' matrices hold **{num(deep)}** times as many "
+        f"weights, **{num(start * deep)}**; wider only, **{num(wide)}** times as many, **{num(start * wide)}**.")
     return State(
         Chart(lines, height=300, narrow_height=300,
               x=Axis(unit=Text("倍数 k", "factor k"), range=(1, 8), ticks=(1, 2, 4, 8), log=True),
@@ -221,14 +221,14 @@ def path_counts(blocks: int, weight: str) -> State:
                              mark="points", role="ghost",
                              notes=[Text(f"{'、'.join(depths[d])}：{d} 块", f"{', '.join(depths[d])}: {d} blocks")
                                     for d in marks]))  # fmt: skip
-    how = {"each": Text("每条路径算一份", "Each path counted once"),
-           "gradient": Text("按各自携带的梯度加权（每个分支增益 0.3）",
-                            "Weighted by the gradient they carry (gain 0.3 a branch)")}[weight]  # fmt: skip
+    how = {"each": Text("每条路径算一份", "With each path counted once"),
+           "gradient": Text("按各自携带的梯度加权（每条支路的增益是 0.3）",
+                            "Weighted by the gradient each path carries (gain 0.3 a branch)")}[weight]  # fmt: skip
     users = Text(f"这个深度的真实模型：{'、'.join(here)}。", f" Real models of this depth: {', '.join(here)}.")
     sentence = Text(
         f"**{blocks}** 个块有 **{counted(total, 'zh')}** 条路径。{how.zh}，平均长度 **{num(mean)}**，标准差 **{num(sd)}**。"
         + (users.zh if here else ""),
-        f"**{blocks}** blocks have **{counted(total, 'en')}** paths. {how.en}, their mean length is **{num(mean)}** with a "
+        f"**{blocks}** {'block has' if blocks == 1 else 'blocks have'} **{counted(total, 'en')}** paths. {how.en}, the mean length is **{num(mean)}** with a "
         f"standard deviation of **{num(sd)}**." + (users.en if here else ""))  # fmt: skip
     rows = [(Text(f"长度 {k}", f"length {k}"), counted(n, "en"), percent(s) if s >= Fraction(1, 10**6) else num(float(s)))
             for k, (n, s) in enumerate(zip(paths.path_histogram(blocks), shares, strict=True))]  # fmt: skip
