@@ -177,16 +177,20 @@ class Layout(Frame):
         self.scene.marks.append(Path(self.t(s.name), x, y, stroke(s.role), 2 if hover else 1.5, dash, hover))
         if s.end is not None:
             k = max(i for i, v in enumerate(y) if v is not None)
-            how = {"anchor": "start", "dx": 8, "size": 12.5}
+            along = fraction(x[k], self.xr, self.chart.x.log)
+            how = {"anchor": "start", "dx": 8, "size": 12.5, "halo": along < 0.98}    # mid-plot it may cross a hairline
             if self.narrow:
                 how = {"anchor": "end", "dx": 2, "dy": 11, "size": 11.5, "halo": True}
-                at = fraction(x[k], self.xr, self.chart.x.log) * (FIT[True] - self.margin.left - self.margin.right)
                 first = next(v for v in y if v is not None)
                 start, stop = (fraction(v, self.yr, self.chart.y.log) for v in (first, y[k]))
                 if (start - stop) * self.scene.plot_height > LINE:         # over a falling line its words would cross it
                     how["dy"] = -11
-                if at + self.margin.left < measure(self.t(s.end), 11.5):   # a line that ends early: its words go on
-                    how |= {"anchor": "start", "dx": 6, "dy": 0}
+                plot = FIT[True] - self.margin.left - self.margin.right
+                need, room = measure(self.t(s.end), 11.5), along * plot
+                if room < need and room + need + 6 <= plot + self.margin.right:
+                    how |= {"anchor": "start", "dx": 6, "dy": 0}           # a line that ends early: its words go on
+                elif room < need:
+                    how["dx"] = round(need - room)
             words = Words(self.t(s.end), x[k], y[k], role=ink_for(s.role), **how)
             ends.append((fraction(y[k], self.yr, self.chart.y.log) * self.scene.plot_height, words))
 

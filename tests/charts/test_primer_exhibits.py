@@ -9,10 +9,13 @@ from fractions import Fraction
 
 import pytest
 
-from blocklib.charts.discover import load
-from blocklib.charts.payload import cell
+from blocklib.charts import Axis, Chart, Series
+from blocklib.charts.discover import discover, load
+from blocklib.charts.layout import FIT, measure, scene
+from blocklib.charts.payload import cell, margins
 from blocklib.charts.primer import growth, pre_post_norm, residuals, shape
-from blocklib.text import LANGS
+from blocklib.charts.scale import fraction
+from blocklib.text import LANGS, Text
 
 F = Fraction
 
@@ -297,8 +300,63 @@ def test_causal_mask_opens_twenty_one_of_thirty_six_cells(position):
 
 # -- all -----------------------------------------------------------------------------------------------------
 
+PRIMER = [id for id, ref in discover().items() if ".primer." in ref.module]
+
+
+def test_the_primer_has_its_twenty_three_exhibits():
+    assert sorted(load(id).number for id in PRIMER) == list(range(1, 24))
+
+
+@pytest.mark.parametrize("id", PRIMER)
+@pytest.mark.parametrize("narrow", [False, True], ids=["wide", "narrow"])
+def test_no_words_collide_or_leave_the_picture_in_any_state(id, narrow):
+    exhibit = load(id)
+    for lang in LANGS:
+        frame = margins(exhibit, lang, narrow)
+        for indices in exhibit.indices():
+            drawn = scene(exhibit.at(indices).chart, lang, narrow, frame)
+            boxes = list(word_boxes(drawn, FIT[narrow]))
+            for i, (text, left, right, top, bottom) in enumerate(boxes):
+                where = f"{exhibit.setting(indices, lang)}: {text!r}"
+                assert left > -2 and right < FIT[narrow] + 2 and top > -2 and bottom < drawn.height + 2, where
+                for other, left2, right2, top2, bottom2 in boxes[i + 1:]:
+                    apart = min(right, right2) - max(left, left2) <= 1 or min(bottom, bottom2) - max(top, top2) <= 1
+                    assert apart, f"{where} and {other!r}"
+
+
+def word_boxes(drawn, width):
+    """(text, left, right, top, bottom) of every line of words at this picture width, by the layout's own estimate."""
+    m = drawn.margin
+    for w in drawn.words:
+        x = m.left + (w.x if w.px else fraction(w.x, drawn.x, drawn.xlog)) * (width - m.left - m.right) + w.dx
+        up = (w.y if w.py else fraction(w.y, drawn.y, drawn.ylog)) * drawn.plot_height + w.dy
+        y, long = m.top + drawn.plot_height - up, measure(w.text, w.size)
+        left = {"start": x, "middle": x - long / 2, "end": x - long}[w.anchor]
+        yield w.text, left, left + long, y - 0.45 * w.size, y + 0.45 * w.size
+
+
+def test_colliding_words_would_be_noticed():
+    labels = Series("l", x=[0, 0], y=[0, 0.01], mark="label", labels=["one label", "another"])
+    chart = Chart([labels], y=Axis(range=(-1, 1)), summary=Text("标签", "labels"))
+    boxes = list(word_boxes(scene(chart, "en"), FIT[False]))
+    (_, left, right, top, bottom), (_, left2, right2, top2, bottom2) = (b for b in boxes if b[0] in ("one label", "another"))
+    assert min(right, right2) - max(left, left2) > 1 and min(bottom, bottom2) - max(top, top2) > 1
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_words_at_the_end_of_a_line_keep_off_it_and_inside(lang):
+    """Narrow: under a falling line, over a level one, after one that ends near the left edge."""
+    def end(x, y):
+        line = Series("s", x=x, y=y, mark="line", end=Text("线的名字", "name of line"))
+        chart = Chart([line], x=Axis(range=(0, 10)), y=Axis(range=(0, 10)), summary=Text("线", "a line"))
+        return next(w for w in scene(chart, lang, narrow=True).words if w.text in ("线的名字", "name of line"))
+
+    assert end((0, 10), (9, 1)).dy < 0 < end((0, 10), (5, 5)).dy
+    assert end((0, 10), (5, 5)).anchor == "end" and end((0, 1), (5, 5)).anchor == "start"
+
 
 @pytest.mark.parametrize("lang", LANGS)
 def test_titles_ask_or_find(lang):
-    for id in ("feeds-token", "growth", "gradient-depth", "norm-factor", "stream-growth", "causal-mask"):
-        assert load(id).title[lang].endswith(("？", "?")), id
+    for id in PRIMER:
+        title = load(id).title[lang]
+        assert title.endswith(("？", "?")) or id == "depth-scaling", title

@@ -153,11 +153,12 @@ def norm_toggle(norm: str, centre: int) -> State:
     return State(
         Chart([
             Series(Text("输出", "output"), x=place, y=out, mark="bar", role="c1", thickness=0.62, labels=[two(v) for v in out]),
-            Series(Text("输出的均值", "mean of the output"), x=(), y=[middle], mark="rule", role="ink",
-                   end=Text(f"均值 {num(middle, 3)}", f"mean {num(middle, 3)}")),
+            Series(Text("输出的均值", "mean of the output"), x=(), y=[middle], mark="rule", role="ink"),
+            Series(Text("读数", "reading"), x=[len(out) - 0.5], y=[max(every) * 1.3], mark="label", role="ink", place="left",
+                   labels=[Text(f"均值 {num(middle, 3)}", f"mean {num(middle, 3)}")], bold=True),
         ], height=270, narrow_height=260,
               x=Axis(categories=[str(i + 1) for i in place], unit=Text("第几维", "component")),
-              y=Axis(range=(min(every) * 1.15, max(every) * 1.15), hidden=True),
+              y=Axis(range=(min(every) * 1.2, max(every) * 1.4), hidden=True),
               summary=Text(f"八根柱子是 {name} 的输出，虚线是它们的均值 {num(middle)}。",
                            f"Eight bars for the output of {name}, a dashed line at their mean, {num(middle)}.")),
         sentence,

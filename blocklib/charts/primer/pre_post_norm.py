@@ -189,6 +189,25 @@ WRITES = (("unit", Text("随机线性，单位大小", "random linear, unit size
           ("block", Text("attention 与 FFN", "attention and FFN")))  # fmt: skip
 
 
+RIGHT = 64      # the curve bends down: up to here words fit under it to the right of a point, then over it to the left
+
+
+def stream_words(blocks: int, theory: float, measured: float, expected: str, found: str) -> list[Series]:
+    """The two values in words beside their points, one above the other where the points are close."""
+    said = (Text(f"实测 {found}", f"measured {found}"), True), (Text(f"理论 {expected}", f"theory {expected}"), False)
+    close = abs(theory - measured) < 3.5
+    if blocks <= RIGHT:
+        top = max(theory - 1.2, 1.9)
+        heights = (top, top - 1.5) if close else (measured, theory - 1.2)
+        x, place = blocks + 2.5, "right"
+    else:
+        top = max(theory, measured)
+        heights = (top + 2.7, top + 1.2) if close else (measured + 1.3, theory + 1.2)
+        x, place = blocks - 0.5, "left"
+    return [Series(Text("读数", "reading"), x=[x], y=[height], mark="label", role="ink", place=place, bold=bold, labels=[words])
+            for (words, bold), height in zip(said, heights, strict=True)]  # fmt: skip
+
+
 @exhibit(
     "stream-growth", number=14, title=Text("没人校准，残差流会长到多大？", "Nobody resets it: how large does the stream grow?"),
     controls=(
@@ -203,9 +222,6 @@ def stream_growth(blocks: int, writes: str) -> State:
     depth = list(range(blocks + 1))
     found, expected = num(measured[blocks], 3), num(stream_rms(blocks))
     users = [load(m).name for m in MODEL_IDS if load(m).config.n_layers == blocks]
-    # The curve bends down, so words fit under it to the right of a point and over it to the left.
-    right = blocks <= 48
-    at = (blocks + 1.5, measured[blocks] - 1.2, "right") if right else (blocks - 1, theory[blocks] + 2.6, "left")
     name = dict(WRITES)[writes]
     sentence = Text(
         f"**{blocks}** 块之后，假设写入都是单位大小、互不相关，残差流的均方根是 **{expected}**；"
@@ -218,12 +234,11 @@ def stream_growth(blocks: int, writes: str) -> State:
     return State(
         Chart([
             Series(Text("√(1 + 2L)", "√(1 + 2L)"), x=list(range(DEEPEST + 1)), y=theory, mark="line", role="ghost",
-                   end=Text("理论 √(1 + 2L)", "theory √(1 + 2L)")),
+                   end=Text("理论 √(1 + 2L)", "theory √(1 + 2L)") if blocks <= RIGHT else None),
             Series(Text("实测", "measured"), x=depth, y=[round(v, 4) for v in measured[: blocks + 1]], mark="line", role="c1"),
             Series(Text("理论值", "theory here"), x=[blocks], y=[theory[blocks]], mark="points", role="ghost"),
             Series(Text("实测值", "measured here"), x=[blocks], y=[measured[blocks]], mark="points", role="c1"),
-            Series(Text("读数", "reading"), x=[at[0]], y=[at[1]], mark="label", role="ink", place=at[2], bold=True,
-                   labels=[Text(f"实测 {found}，理论 {expected}", f"measured {found}, theory {expected}")]),
+            *stream_words(blocks, theory[blocks], measured[blocks], expected, found),
         ], height=270, narrow_height=260,
               x=Axis(unit=Text("块", "blocks"), range=(0, DEEPEST), ticks=(0, 24, 48, DEEPEST)),
               y=Axis(label=Text("残差流的均方根", "RMS of the stream"), range=(0, 18)),

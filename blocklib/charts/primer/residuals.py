@@ -95,7 +95,8 @@ def gradient_depth(layers: int, gain: Fraction) -> State:
     for s in list(series):
         series.append(Series(s.name, x=[layers], y=[s.y[-1]], mark="points", role=s.role))
     ends = [f(gain, DEEPEST) for f in (bare_gradient, residual_gradient)]
-    low, high = min(1, *(abs(v) for v in ends)), max(1, *(abs(v) for v in ends))
+    low, high = (float(f(1, *(abs(v) for v in ends))) for f in (min, max))
+    span = max(high / low, 10)                    # room for three lines of words over the highest line
     sentence = Text(
         f"每层的 g 是 **{num(gain)}**，穿过 **{layers}** 层：裸链条剩 **{num(bare[-1])}**；残差链条里恒等路径是 **1**，"
         f"全部路径加起来是 **{num(whole[-1])}**。",
@@ -107,7 +108,7 @@ def gradient_depth(layers: int, gain: Fraction) -> State:
         Chart(series, height=290, narrow_height=280,
               x=Axis(unit=Text("梯度穿过的层数", "layers crossed"), range=(0, DEEPEST), ticks=(0, 8, 16, DEEPEST)),
               y=Axis(label=Text("梯度的大小", "size of the gradient"), log=True,
-                     range=(float(low) / 4, float(high) * 4)),
+                     range=(low / span**0.15, high * span**0.35)),
               summary=Text(f"对数纵轴上三条线，画到第 {layers} 层：裸链条 {num(bare[-1])}，恒等路径平在 1，"
                            f"全部路径 {num(whole[-1])}。",
                            f"Three lines on a log axis up to layer {layers}: the bare chain at {num(bare[-1])}, the "

@@ -88,8 +88,10 @@ def depth_scaling_exhibit(factor: float, base: str) -> State:
                end=Text("只加宽 k²", "wider only, k²")),
         Series(Text("只加深", "deeper only"), x=grid, y=[depth_scaling(g) for g in grid], mark="line", role="c2",
                end=Text("只加深 k", "deeper only, k")),
-        Series(Text("此处", "here"), x=[k, k], y=[wide, deep], mark="points", role="ink", labels=[num(wide), num(deep)],
-               place="left", bold=True),
+        Series(Text("只加宽", "wider only"), x=[k], y=[wide], mark="points", role="ink", place="left", bold=True,
+               labels=[num(wide) if wide != deep else None]),
+        Series(Text("只加深", "deeper only"), x=[k], y=[deep], mark="points", role="ink", bold=True,
+               place="right" if k < FACTORS[-1] else "below", labels=[num(deep)]),
     ]  # fmt: skip
     rows, points = [], []
     for model in MODEL_IDS:
@@ -153,7 +155,7 @@ def equal_budget(blocks: int, base: str) -> State:
         Series(Text("同一预算", "equal budget"), x=DEPTHS, y=[widths[n] for n in DEPTHS], mark="line", role="c0"),
         Series(name, x=[c.n_layers], y=[c.d_model], mark="points", role="ghost"),
         Series(Text("此处", "here"), x=[blocks], y=[width], mark="points", role="ink"),
-        beside(blocks, width, Text(f"{blocks} 块 × 宽 {num(width)}", f"{blocks} blocks × width {num(width)}")),
+        beside(blocks, width, Text.same(f"{blocks} × {num(width)}")),
     ]
     if blocks != c.n_layers:
         series.append(beside(c.n_layers, c.d_model, name, below=True))
