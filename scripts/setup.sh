@@ -18,7 +18,7 @@ find_python() {
       "Install one of them, or name it: make PYTHON=/path/to/python3.12 ..."
 }
 
-packages() {
+bring_packages() {
   local wanted; wanted=$(cat requirements.txt pyproject.toml | cksum)
   stamped $venv/.stamp-python "$wanted" && python_ok $venv/bin/python && return
   local python; python=$(find_python)
@@ -31,8 +31,9 @@ packages() {
   printf %s "$wanted" > $venv/.stamp-python
 }
 
+# Functions are named so that none hides a program: a function `node` would call itself for ever.
 node_ok() { [ "$("$1" -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)" -ge 20 ]; }
-node() {
+bring_node() {
   if command -v node >/dev/null 2>&1 && node_ok node && command -v npm >/dev/null 2>&1; then return; fi
   if [ ! -x $venv/bin/node ] || ! node_ok $venv/bin/node; then
     say "no Node 20 or newer found: a private one into $venv"
@@ -41,7 +42,7 @@ node() {
   fi
 }
 
-npm_packages() {
+bring_npm_packages() {
   local wanted; wanted=$(cat package.json package-lock.json | cksum)
   stamped node_modules/.stamp "$wanted" && return
   say "npm packages, pinned in package-lock.json"
@@ -61,7 +62,7 @@ find_chromium() {
   done
   return 1
 }
-chromium() {
+bring_chromium() {
   local path
   if [ -n "${CHROME:-}" ] && ! command -v "$CHROME" >/dev/null 2>&1; then die "CHROME=$CHROME is not a program."; fi
   if ! path=$(find_chromium); then
@@ -79,5 +80,5 @@ chromium() {
   printf %s "$path" > $venv/.chromium
 }
 
-packages; node; npm_packages
-if [ "${1:-}" = browser ]; then chromium; fi
+bring_packages; bring_node; bring_npm_packages
+if [ "${1:-}" = browser ]; then bring_chromium; fi

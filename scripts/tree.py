@@ -32,7 +32,7 @@ ORDINARY = {".ci", ".github", ".gitignore", ".npmrc", "CHANGELOG.md", "CITATION.
 def first_line(package: Path) -> str:
     """First line of the package's docstring, without its full stop."""
     doc = ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8"))) or ""
-    return doc.partition("\n")[0].rstrip(".")
+    return doc.partition("\n")[0].partition(". ")[0].rstrip(".").replace("``", "")
 
 
 def tree(root: Path = ROOT) -> str:

@@ -64,7 +64,9 @@ def exact_text(value: Any, unit: str | None, lang: str, percent: bool = False) -
     number = exact(value)
     shown = number * 100 if style == "percent" else number
     digits, places = _written_out(shown)
-    if shown.denominator == 1:  # an integer of any length is exact
+    if shown.denominator == 1 and unit is None and style == "plain":  # an integer of any length is exact
+        return f"{shown.numerator:,}".replace("-", "−")
+    if shown.denominator == 1:
         return format_value(number, unit, lang, style=style, places=0)
     if places is not None and digits <= _DIGITS and not isinstance(value, float):
         if unit is None and abs(shown) < Fraction(1, 10_000):

@@ -85,17 +85,18 @@ def faults(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 def make_project(root: Path) -> Project:
     project = Project(root)
-    for folder in ("overrides", "docs/assets"):
-        shutil.copytree(ROOT / folder, root / folder)
+    shutil.copytree(ROOT / "docs/assets", root / "docs/assets")
+    # Not under the name of the package, which a folder without code would hide.
+    shutil.copytree(ROOT / "blocklib/site/theme", root / "theme")
     (root / "node_modules").symlink_to(ROOT / "node_modules")
     (root / "snippets").mkdir()
     (root / "scripts").mkdir()
     shutil.copy2(ROOT / "scripts/mkdocs_hooks.py", root / "scripts")
-    settings = (ROOT / "mkdocs.yml").read_text("utf-8")
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8").replace("blocklib/site/theme", "theme")
     start, end = settings.index("\nnav:"), settings.index("\nnot_in_nav:")
     settings = settings[:start] + settings[end:].replace(
         "not_in_nav: |\n", "not_in_nav: |\n  reference/*.md\n  more.md\n"
-    ).replace("watch: [blocklib, snippets, overrides]", "watch: [snippets]")
+    ).replace("watch: [blocklib, snippets]", "watch: [snippets]")
     project.write("mkdocs.yml", settings)
     for name in ("claims.toml", "terms.toml", "sources.bib"):
         project.write(f"docs/{name}", "")

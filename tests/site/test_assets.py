@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CSS = ROOT / "docs" / "assets" / "css"
 SHEETS = {p.name: p.read_text("utf-8") for p in sorted(CSS.glob("*.css"))}
 SCRIPTS = {p.name: p.read_text("utf-8") for p in sorted((ROOT / "docs" / "assets" / "js").glob("*.js"))}
-TEMPLATES = {p.relative_to(ROOT).as_posix(): p.read_text("utf-8") for p in sorted((ROOT / "overrides").rglob("*.html"))}
+TEMPLATES = {p.relative_to(ROOT).as_posix(): p.read_text("utf-8") for p in sorted((ROOT / "blocklib/site/theme").rglob("*.html"))}
 MODULES = {p.relative_to(ROOT).as_posix(): p.read_text("utf-8") for p in sorted((ROOT / "blocklib").rglob("*.py"))}
 
 # WCAG 2 contrast against page, raised surface and card, measured by hand when the colours were chosen.
@@ -231,7 +231,7 @@ def theme() -> Path:
 def test_the_blocks_we_fill_exist_in_the_theme():
     base = (theme() / "base.html").read_text("utf-8")
     offered = set(re.findall(r"{%-?\s*block (\w+)", base))
-    ours = set(re.findall(r"{%-?\s*block (\w+)", TEMPLATES["overrides/main.html"] + TEMPLATES["overrides/404.html"]))
+    ours = set(re.findall(r"{%-?\s*block (\w+)", TEMPLATES["blocklib/site/theme/main.html"] + TEMPLATES["blocklib/site/theme/404.html"]))
     assert ours <= offered and {"site_nav", "container", "site_meta"} <= ours
 
 
@@ -245,7 +245,7 @@ def test_the_hooks_of_the_theme_that_we_rely_on_are_there():
 
 @pytest.mark.parametrize("name", [n for n in TEMPLATES if "/partials/" in n])
 def test_a_partial_replaces_one_of_the_theme_or_is_included_by_us(name):
-    partial = name.removeprefix("overrides/")
+    partial = name.removeprefix("blocklib/site/theme/")
     included = any(f'"{partial}"' in text for other, text in TEMPLATES.items() if other != name)
     assert (theme() / partial).is_file() or included
 
