@@ -231,16 +231,16 @@ def depths() -> State:
     shallow, deep = (cited(f"plain_depth?network={which}") for which in ("shallower", "deeper"))
     deepest, next_year = cited("resnet_depth"), cited("preact_resnet_depth")
     rows = [
-        (Text("不带残差，CIFAR-10，误差较低的", "without residuals, CIFAR-10, the lower error"), "2015-12", num(shallow)),
-        (Text("不带残差，CIFAR-10，误差较高的", "without residuals, CIFAR-10, the higher error"), "2015-12", num(deep)),
+        (Text("不带残差，CIFAR-10，训练误差较低的", "without residuals, CIFAR-10, the lower training error"), "2015-12", num(shallow)),
+        (Text("不带残差，CIFAR-10，训练误差较高的", "without residuals, CIFAR-10, the higher training error"), "2015-12", num(deep)),
         (Text("Highway，门控捷径", "Highway, gated skips"), "2015-05", Text("数百", "hundreds")),
         (Text("ResNet-152，ImageNet", "ResNet-152, ImageNet"), "2015-12", num(deepest)),
         (Text("预激活 ResNet，CIFAR", "pre-activation ResNet, CIFAR"), "2016-03", num(next_year)),
     ]
     sentence = Text(
-        f"不带残差，CIFAR-10 上 **{deep}** 层的误差已高于 **{shallow}** 层；带残差，同一篇 2015 年的论文训到 **{deepest}** 层，"
+        f"不带残差，CIFAR-10 上 **{deep}** 层的训练误差已高于 **{shallow}** 层；带残差，同一篇 2015 年的论文训到 **{deepest}** 层，"
         f"次年另一篇到 **{num(next_year)}** 层。更早的 Highway Networks（2015 年 5 月）用门控捷径，自述「数百层」。",
-        f"Without residuals **{deep}** layers already do worse than **{shallow}** on CIFAR-10; with them the same 2015 paper "
+        f"Without residuals **{deep}** layers already have a higher training error than **{shallow}** on CIFAR-10; with them the same 2015 paper "
         f"goes to **{deepest}**, and another a year later to **{num(next_year)}**. Highway Networks, in May 2015, had gated "
         f"skips and speak of hundreds of layers.")  # fmt: skip
     names = [Text("不带残差，较浅", "without, shallower"), Text("不带残差，较深", "without, deeper"), Text("ResNet-152", "ResNet-152")]
