@@ -9,7 +9,10 @@ from blocklib.problems import BlocklibError
 
 VERBS = {
     "check": ("blocklib.facts.check:main", "check numbers, claims, twins, terms and sources of all pages"),
-    "read": ("blocklib.facts.reading:read_main", "read a printed number: TEXT, or - for one a line from standard input"),
+    "read": (
+        "blocklib.facts.reading:read_main",
+        "read a printed number: TEXT, or - for one a line from standard input",
+    ),
     "fact": ("blocklib.facts.registry:fact_main", "evaluate one fact, e.g. 'implicit_paths?blocks=24'"),
     "facts": ("blocklib.facts.lock:main", "list the facts; --lock recomputes the slow ones"),
     "twins": ("blocklib.site.twins:main", "state of the page pairs; --sign PAGE after reconciling"),

@@ -27,7 +27,7 @@ MAY = {
 }
 STANDARD_ONLY = {"theory", "ledger", "atlas", "facts"}
 PARSERS = {"claims": {"pybtex"}}
-SHARED = {"text", "problems", "exact", "exact", "__version__", "show", "Text"}
+SHARED = {"text", "problems", "exact", "__version__", "show", "Text"}
 
 
 def tracked(*patterns: str) -> list[Path]:

@@ -60,5 +60,21 @@ from blocklib.charts.exhibit import Choice, Exhibit, Range, State, Steps, exhibi
 from blocklib.charts.model import Axis, Chart, ChartError, Series, Table
 from blocklib.charts.numerals import num, percent, power, short, signed
 
-__all__ = ["Axis", "Chart", "ChartError", "Choice", "Exhibit", "Range", "Series", "State", "Steps", "Table",
-           "exhibit", "num", "percent", "power", "short", "signed"]
+__all__ = [
+    "Axis",
+    "Chart",
+    "ChartError",
+    "Choice",
+    "Exhibit",
+    "Range",
+    "Series",
+    "State",
+    "Steps",
+    "Table",
+    "exhibit",
+    "num",
+    "percent",
+    "power",
+    "short",
+    "signed",
+]

@@ -36,8 +36,11 @@ def discover(folder: Path = PACKAGE, package: str = "blocklib.charts") -> dict[s
             ref = ExhibitRef(module, path, source.count("\n", 0, match.start()) + 1)
             if match[1] in found:
                 first = found[match[1]]
-                raise ChartError(f"exhibit {match[1]!r} is defined twice", where=f"{path.name}:{ref.line}",
-                                 remedy=f"first in {first.path.name}:{first.line}")
+                raise ChartError(
+                    f"exhibit {match[1]!r} is defined twice",
+                    where=f"{path.name}:{ref.line}",
+                    remedy=f"first in {first.path.name}:{first.line}",
+                )
             found[match[1]] = ref
     return found
 

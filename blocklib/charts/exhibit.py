@@ -189,8 +189,11 @@ def exhibit(id: str, *, number: int, title: Text, controls: Sequence[Range | Cho
         if len(set(names)) != len(names):
             raise ChartError(f"exhibit {id!r}: two controls of one name", where=module)
         if made.count > MAX_STATES:
-            raise ChartError(f"exhibit {id!r}: {made.count} states; at most {MAX_STATES}", where=module,
-                             remedy="fewer values on a control")
+            raise ChartError(
+                f"exhibit {id!r}: {made.count} states; at most {MAX_STATES}",
+                where=module,
+                remedy="fewer values on a control",
+            )
         REGISTRY[id] = made
         return function
 

@@ -9,7 +9,7 @@ from blocklib.charts.scale import span, ticks
 from blocklib.charts.scene import FIT, NARROW, WIDE, Boxes, Margin, Scene, measure
 from blocklib.text import Text
 
-THICK = 0.66                     # share of a category's row that its bars fill
+THICK = 0.66  # share of a category's row that its bars fill
 
 
 class Frame:
@@ -20,12 +20,12 @@ class Frame:
         marks = {s.mark for s in chart.series}
         self.horizontal = "hbar" in marks
         self.named_rows = self.horizontal and chart.y.categories is not None
-        self.above = self.named_rows and narrow           # row names stand above the bars
+        self.above = self.named_rows and narrow  # row names stand above the bars
         self.label_size = 11 if narrow else 12.5
         self.boxes = self._boxes()
         self.xr = span(chart.x, [v for s in chart.series for v in s.x], self._extent(0))
         self.yr = span(chart.y, [v for s in chart.series for v in s.y if v is not None], self._extent(1))
-        if chart.y.categories is not None:                # the first category stands on top
+        if chart.y.categories is not None:  # the first category stands on top
             self.yr = (self.yr[1], self.yr[0])
         limit = 3 if narrow else 4
         self.xticks = ticks(chart.x, self.xr, lang, limit)
@@ -35,8 +35,9 @@ class Frame:
         height = chart.height
         if narrow:
             height = chart.narrow_height or (64 + 58 * rows if self.named_rows else chart.height)
-        self.scene = Scene(NARROW if narrow else WIDE, height, self.margin, self.xr, self.yr,
-                           chart.x.log, chart.y.log, chart.square)
+        self.scene = Scene(
+            NARROW if narrow else WIDE, height, self.margin, self.xr, self.yr, chart.x.log, chart.y.log, chart.square
+        )
 
     def t(self, text: Text) -> str:
         return text[self.lang]
@@ -70,8 +71,16 @@ class Frame:
         for i, s in enumerate(chart.series):
             if s.mark == "cells":
                 side, n = s.thickness or 0.92, len(s.x)
-                out[i] = Boxes(self.t(s.name), list(s.x), [side] * n, [v - side / 2 for v in s.y], [side] * n,
-                               s.role, s.alpha, self._notes(s))
+                out[i] = Boxes(
+                    self.t(s.name),
+                    list(s.x),
+                    [side] * n,
+                    [v - side / 2 for v in s.y],
+                    [side] * n,
+                    s.role,
+                    s.alpha,
+                    self._notes(s),
+                )
         return out
 
     def _spaced(self) -> bool:
@@ -108,15 +117,19 @@ class Frame:
         if not self.above:
             right = max([right, *(round(measure(self.t(t), 13.5)) + 12 for t in ends)])
         if not narrow:
-            lines = [s.end for s in chart.series if s.end is not None and
-                     (s.mark in ("line", "step") or (s.mark == "rule" and s.y))]
+            lines = [
+                s.end
+                for s in chart.series
+                if s.end is not None and (s.mark in ("line", "step") or (s.mark == "rule" and s.y))
+            ]
             right = max([right, *(round(measure(self.t(t), 12.5)) + 14 for t in lines)])
         if self.above:
             top = 12
         if self._axis_label(chart.y):
             top = max(top, 26)
-        lifted = not self.horizontal and (chart.totals or any(
-            s.labels and (self._place(s) in ("end", "above")) for s in chart.series))
+        lifted = not self.horizontal and (
+            chart.totals or any(s.labels and (self._place(s) in ("end", "above")) for s in chart.series)
+        )
         if lifted or any(s.mark == "rule" and s.x and s.end for s in chart.series):
             top += 18
         bottom = 8 if chart.x.hidden else 28 + 14 * (self._tick_lines() - 1)

@@ -24,17 +24,23 @@ def bold(text: str) -> str:
 def _range(c: Range, lang: str, live: str) -> str:
     at = c.index(c.default)
     labels = [label[lang] for label in c.labels]
-    attrs = (f'type="range" name="{c.name}" min="0" max="{len(labels) - 1}" step="1" value="{at}" '
-             f'aria-valuetext="{escape(labels[at])}" aria-describedby="{live}" '
-             f'data-labels="{escape("|".join(labels))}"')
+    attrs = (
+        f'type="range" name="{c.name}" min="0" max="{len(labels) - 1}" step="1" value="{at}" '
+        f'aria-valuetext="{escape(labels[at])}" aria-describedby="{live}" '
+        f'data-labels="{escape("|".join(labels))}"'
+    )
     longest = max(sum(2 if ord(ch) > 0x2E7F else 1 for ch in label) for label in labels)
-    field = (f'<label class="tl-range"><span>{escape(c.label[lang])}</span><input {attrs}>'
-             f'<output style="min-width:{longest * 0.56:.1f}em">{escape(labels[at])}</output></label>')
+    field = (
+        f'<label class="tl-range"><span>{escape(c.label[lang])}</span><input {attrs}>'
+        f'<output style="min-width:{longest * 0.56:.1f}em">{escape(labels[at])}</output></label>'
+    )
     if not isinstance(c, Steps):
         return field
-    back, forth = (f'<button class="tl-btn" type="button" data-step="{way}" data-for="{c.name}" '
-                   f'aria-label="{word[lang]}">{sign}</button>'
-                   for way, word, sign in ((-1, BACK, "‹"), (1, FORTH, "›")))
+    back, forth = (
+        f'<button class="tl-btn" type="button" data-step="{way}" data-for="{c.name}" '
+        f'aria-label="{word[lang]}">{sign}</button>'
+        for way, word, sign in ((-1, BACK, "‹"), (1, FORTH, "›"))
+    )
     return f'<div class="tl-steps">{back}{field}{forth}</div>'
 
 
@@ -42,8 +48,9 @@ def _choice(c: Choice, lang: str, live: str) -> str:
     at = c.index(c.default)
     radios = "".join(
         f'<label><input type="radio" name="{c.name}" value="{k}" aria-describedby="{live}"'
-        f'{" checked" if k == at else ""}><span>{escape(label[lang])}</span></label>'
-        for k, label in enumerate(c.labels))
+        f"{' checked' if k == at else ''}><span>{escape(label[lang])}</span></label>"
+        for k, label in enumerate(c.labels)
+    )
     return f'<fieldset><legend>{escape(c.label[lang])}</legend><span class="tl-seg">{radios}</span></fieldset>'
 
 
@@ -69,10 +76,12 @@ def _table(exhibit: Exhibit, lang: str) -> str:
     setting = exhibit.setting(exhibit.defaults, lang)
     note = (f"（{setting}）" if lang == "zh" else f" ({setting})") if setting else ""
     label = escape(f"{DATA[lang]}{'：' if lang == 'zh' else ': '}{exhibit.title[lang]}")
-    return (f'<details class="tl-data"><summary>{DATA[lang]}<span>{escape(note, quote=False)}</span></summary>'
-            f'<div class="tl-data__scroll" tabindex="0" role="region" aria-label="{label}">'
-            f'<table class="tl-numbers"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-            f"</div></details>")
+    return (
+        f'<details class="tl-data"><summary>{DATA[lang]}<span>{escape(note, quote=False)}</span></summary>'
+        f'<div class="tl-data__scroll" tabindex="0" role="region" aria-label="{label}">'
+        f'<table class="tl-numbers"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        f"</div></details>"
+    )
 
 
 def static_html(id: str, lang: str, caption_html: str, *, payload_url: str = "", plotly_url: str = "") -> str:

@@ -7,7 +7,7 @@ from blocklib.charts.model import Chart, Series
 from blocklib.charts.scale import fraction
 from blocklib.charts.scene import FIT, Boxes, Dots, Margin, Path, Scene, Words, ink_for, ink_on, measure, stroke
 
-LINE = 15                        # least distance of two lines of direct labels, px
+LINE = 15  # least distance of two lines of direct labels, px
 
 
 class Layout(Frame):
@@ -26,8 +26,9 @@ class Layout(Frame):
                 self._rule(s, ends)
             elif s.mark in ("points", "label"):
                 if s.mark == "points":
-                    self.scene.marks.append(Dots(self.t(s.name), list(s.x), list(s.y), stroke(s.role),
-                                                 s.role == "run", self._notes(s)))
+                    self.scene.marks.append(
+                        Dots(self.t(s.name), list(s.x), list(s.y), stroke(s.role), s.role == "run", self._notes(s))
+                    )
                 self._point_labels(s)
             else:
                 self._path(s, ends)
@@ -43,7 +44,7 @@ class Layout(Frame):
     def _axes(self) -> None:
         chart, scene, m = self.chart, self.scene, self.margin
         for axis, other, at in ((chart.y, self.xr, self.yticks), (chart.x, self.yr, self.xticks)):
-            if axis.log and not axis.hidden:              # hairline decades
+            if axis.log and not axis.hidden:  # hairline decades
                 for v, _ in at:
                     line = ([*other], [v, v]) if axis is chart.y else ([v, v], [*other])
                     scene.marks.append(Path("", *line, role="line", width=1))
@@ -54,22 +55,28 @@ class Layout(Frame):
                 room = FIT[self.narrow] - m.left - m.right
                 at, half = fraction(v, self.xr, chart.x.log) * room, measure(text, size) / 2
                 anchor = "middle"
-                if not chart.x.categories:                # a number at the edge stays inside the picture
+                if not chart.x.categories:  # a number at the edge stays inside the picture
                     anchor = "start" if at - half < -m.left else "end" if at + half > room + m.right else "middle"
                 for k, line in enumerate(lines):
                     self._say(line, v, 0, py=True, dy=-15 - 14 * k, size=size, anchor=anchor)
         if not chart.y.hidden and not self.above:
             for v, text in self.yticks:
                 cats = chart.y.categories is not None
-                self._say(text, 0, v, px=True, dx=-10, anchor="end", size=13 if cats else 12,
-                          role="ink" if cats else "ink-2")
+                self._say(
+                    text, 0, v, px=True, dx=-10, anchor="end", size=13 if cats else 12, role="ink" if cats else "ink-2"
+                )
         if self._axis_label(chart.x):
             self._say(self._axis_label(chart.x), 1, 0, px=True, py=True, anchor="end", dy=14 - m.bottom)
         if self._axis_label(chart.y):
             self._say(self._axis_label(chart.y), 0, 1, px=True, py=True, anchor="start", dx=4 - m.left, dy=m.top - 10)
         both_signs = [v for b in self.boxes.values() for v in (b.width if self.horizontal else b.height)]
-        if any(s.mark in ("bar", "hbar") and any(v < 0 for v in (s.x if self.horizontal else s.y))
-               for s in chart.series) and both_signs:
+        if (
+            any(
+                s.mark in ("bar", "hbar") and any(v < 0 for v in (s.x if self.horizontal else s.y))
+                for s in chart.series
+            )
+            and both_signs
+        ):
             zero = ([0, 0], [*self.yr]) if self.horizontal else ([*self.xr], [0, 0])
             scene.marks.append(Path("", *zero, role="line-2", width=1))
 
@@ -98,16 +105,31 @@ class Layout(Frame):
             elif self.horizontal:
                 value = s.x[k]
                 far = b.cx[k] + b.width[k] / 2 * (1 if value >= 0 else -1)
-                if self.above and value >= 0:             # no room at the right on a phone: over the bar's end
+                if self.above and value >= 0:  # no room at the right on a phone: over the bar's end
                     self._above(k, s, text, far, mid)
                 else:
                     sign = 1 if value >= 0 else -1
-                    self._say(text, far, mid, anchor="start" if sign > 0 else "end", dx=7 * sign,
-                              size=self.label_size, bold=s.bold, role="ink")
+                    self._say(
+                        text,
+                        far,
+                        mid,
+                        anchor="start" if sign > 0 else "end",
+                        dx=7 * sign,
+                        size=self.label_size,
+                        bold=s.bold,
+                        role="ink",
+                    )
             else:
                 up = s.y[k] >= 0
-                self._say(text, b.cx[k], b.base[k] + b.height[k], dy=10 if up else -10, size=self.label_size,
-                          bold=s.bold, role="ink")
+                self._say(
+                    text,
+                    b.cx[k],
+                    b.base[k] + b.height[k],
+                    dy=10 if up else -10,
+                    size=self.label_size,
+                    bold=s.bold,
+                    role="ink",
+                )
 
     def _above(self, k: int, s: Series, text: str, far: float, mid: float) -> None:
         room = fraction(far, self.xr, False) * (FIT[True] - self.margin.left - self.margin.right)
@@ -132,15 +154,29 @@ class Layout(Frame):
                 at = "left"
             elif at == "left" and px - need - gap < -self.margin.left:
                 at = "right"
-            dx, dy, anchor = {"right": (gap, 0, "start"), "left": (-gap, 0, "end"), "above": (0, gap + 4, "middle"),
-                              "below": (0, -gap - 4, "middle")}.get(at, (0, 0, "middle"))
-            if anchor == "middle" and at != "center":     # words over a dot near an edge stay in the picture
+            dx, dy, anchor = {
+                "right": (gap, 0, "start"),
+                "left": (-gap, 0, "end"),
+                "above": (0, gap + 4, "middle"),
+                "below": (0, -gap - 4, "middle"),
+            }.get(at, (0, 0, "middle"))
+            if anchor == "middle" and at != "center":  # words over a dot near an edge stay in the picture
                 if px + need / 2 > room + self.margin.right:
                     anchor, dx = "end", 6
                 elif px - need / 2 < -self.margin.left:
                     anchor, dx = "start", -6
-            self._say(text, x, y, anchor=anchor, dx=dx, dy=dy, size=size, bold=s.bold,
-                      role=ink_for(s.role) if s.mark == "label" else "ink", halo=s.mark == "points")
+            self._say(
+                text,
+                x,
+                y,
+                anchor=anchor,
+                dx=dx,
+                dy=dy,
+                size=size,
+                bold=s.bold,
+                role=ink_for(s.role) if s.mark == "label" else "ink",
+                halo=s.mark == "points",
+            )
 
     def _rule(self, s: Series, ends: list) -> None:
         dash = s.dash if s.dash is not None else True
@@ -178,17 +214,17 @@ class Layout(Frame):
         if s.end is not None:
             k = max(i for i, v in enumerate(y) if v is not None)
             along = fraction(x[k], self.xr, self.chart.x.log)
-            how = {"anchor": "start", "dx": 8, "size": 12.5, "halo": along < 0.98}    # mid-plot it may cross a hairline
+            how = {"anchor": "start", "dx": 8, "size": 12.5, "halo": along < 0.98}  # mid-plot it may cross a hairline
             if self.narrow:
                 how = {"anchor": "end", "dx": 2, "dy": 11, "size": 11.5, "halo": True}
                 first = next(v for v in y if v is not None)
                 start, stop = (fraction(v, self.yr, self.chart.y.log) for v in (first, y[k]))
-                if (start - stop) * self.scene.plot_height > LINE:         # over a falling line its words would cross it
+                if (start - stop) * self.scene.plot_height > LINE:  # over a falling line its words would cross it
                     how["dy"] = -11
                 plot = FIT[True] - self.margin.left - self.margin.right
                 need, room = measure(self.t(s.end), 11.5), along * plot
                 if room < need and room + need + 6 <= plot + self.margin.right:
-                    how |= {"anchor": "start", "dx": 6, "dy": 0}           # a line that ends early: its words go on
+                    how |= {"anchor": "start", "dx": 6, "dy": 0}  # a line that ends early: its words go on
                 elif room < need:
                     how["dx"] = round(need - room)
             words = Words(self.t(s.end), x[k], y[k], role=ink_for(s.role), **how)
@@ -229,8 +265,18 @@ class Layout(Frame):
                 self._say(self.t(name), 0, top, px=True, anchor="start", dy=9, size=12, role="ink")
                 if k < len(totals) and totals[k] is not None:
                     shift = measure(self.t(name), 12) + 12
-                    self._say(self.t(totals[k]), 0, top, px=True, anchor="start", dx=round(shift), dy=9, size=12,
-                              bold=True, role="ink")
+                    self._say(
+                        self.t(totals[k]),
+                        0,
+                        top,
+                        px=True,
+                        anchor="start",
+                        dx=round(shift),
+                        dy=9,
+                        size=12,
+                        bold=True,
+                        role="ink",
+                    )
             return
         for k, total in enumerate(totals):
             if total is None:

@@ -80,9 +80,12 @@ class Axis:
     hidden: bool = False
 
     def __post_init__(self) -> None:
-        _set(self, label=None if self.label is None else text_of(self.label, "axis label"),
-             unit=None if self.unit is None else text_of(self.unit, "axis unit"),
-             categories=_texts(self.categories, "categories"))
+        _set(
+            self,
+            label=None if self.label is None else text_of(self.label, "axis label"),
+            unit=None if self.unit is None else text_of(self.unit, "axis unit"),
+            categories=_texts(self.categories, "categories"),
+        )
         if self.categories is not None and (self.log or self.ticks is not None):
             raise ChartError("axis: categories exclude log and ticks")
         if self.categories is not None and (not self.categories or None in self.categories):
@@ -158,10 +161,16 @@ class Series:
             raise ChartError(f"{here}: only bars stack")
         if self.thickness is not None and self.thickness <= 0:
             raise ChartError(f"{here}: thickness must be positive")
-        _set(self, name=name, x=x, y=y, labels=_texts(self.labels, f"{here} labels"),
-             notes=_texts(self.notes, f"{here} notes"),
-             end=None if self.end is None else text_of(self.end, f"{here} end"),
-             alpha=None if self.alpha is None else tuple(self.alpha))
+        _set(
+            self,
+            name=name,
+            x=x,
+            y=y,
+            labels=_texts(self.labels, f"{here} labels"),
+            notes=_texts(self.notes, f"{here} notes"),
+            end=None if self.end is None else text_of(self.end, f"{here} end"),
+            alpha=None if self.alpha is None else tuple(self.alpha),
+        )
 
 
 @dataclass(frozen=True)
@@ -182,8 +191,12 @@ class Chart:
     square: bool = False
 
     def __post_init__(self) -> None:
-        _set(self, series=tuple(self.series), summary=text_of(self.summary, "chart summary"),
-             totals=_texts(self.totals, "totals"))
+        _set(
+            self,
+            series=tuple(self.series),
+            summary=text_of(self.summary, "chart summary"),
+            totals=_texts(self.totals, "totals"),
+        )
         if not self.series:
             raise ChartError("chart: no series")
         for h in (self.height, self.narrow_height):

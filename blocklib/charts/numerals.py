@@ -33,7 +33,7 @@ def _rounded(value: Number, digits: int) -> Decimal:
     if exact == 0:
         return Decimal(0)
     for value in (exact, exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP)):
-        place = value.adjusted() - digits + 1     # twice: 0.99999 rounds up into the next decade
+        place = value.adjusted() - digits + 1  # twice: 0.99999 rounds up into the next decade
     return exact.quantize(Decimal(1).scaleb(place), ROUND_HALF_UP)
 
 
@@ -56,7 +56,7 @@ def num(value: Number, digits: int = 4) -> str:
     rounded = _rounded(value, digits)
     if not -4 < rounded.adjusted() < 9:
         return power(value, digits)
-    if rounded == _decimal(value):            # nothing was rounded away: no zeros that claim precision
+    if rounded == _decimal(value):  # nothing was rounded away: no zeros that claim precision
         rounded = rounded.normalize()
     return _plain(_whole(rounded))
 
@@ -99,5 +99,3 @@ def percent(share: Number, digits: int = 3) -> str:
 def signed(value: Number, digits: int = 3) -> str:
     """``num`` with a plus sign where the value is positive."""
     return ("+" if value > 0 else "") + num(value, digits=digits)
-
-

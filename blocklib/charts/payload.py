@@ -52,8 +52,12 @@ def table_document(table: Table, lang: str) -> dict[str, Any]:
     """
     columns = range(len(table.head))
     amounts = [c for c in columns if c and all(numeric(row[c], lang) for row in table.rows)]
-    return {"head": [h[lang] for h in table.head], "rows": [[cell(v, lang) for v in row] for row in table.rows],
-            "amounts": amounts, "total": table.total}
+    return {
+        "head": [h[lang] for h in table.head],
+        "rows": [[cell(v, lang) for v in row] for row in table.rows],
+        "amounts": amounts,
+        "total": table.total,
+    }
 
 
 def margins(exhibit: Exhibit, lang: str, narrow: bool) -> Margin:
@@ -72,8 +76,13 @@ def document(exhibit: Exhibit, indices: tuple[int, ...], lang: str) -> dict[str,
     """Everything the page shows at one setting, in ``lang``."""
     state = exhibit.at(indices)
     wide, narrow = (figure(state.chart, lang, n, margins(exhibit, lang, n)) for n in (False, True))
-    return {"wide": wide, "narrow": narrow, "sentence": state.sentence[lang],
-            "table": table_document(state.table, lang), "setting": exhibit.setting(indices, lang)}
+    return {
+        "wide": wide,
+        "narrow": narrow,
+        "sentence": state.sentence[lang],
+        "table": table_document(state.table, lang),
+        "setting": exhibit.setting(indices, lang),
+    }
 
 
 def changes(base: Any, new: Any, path: tuple = ()) -> list[tuple[tuple, Any]]:
@@ -113,8 +122,14 @@ def build(exhibit: Exhibit, lang: str) -> dict[str, Any]:
             flat.append(paths.setdefault(path, len(paths)))
             flat.append(pool.setdefault(_dump(value), len(pool)))
         states.append(flat)
-    return {"sizes": [len(c.values) for c in exhibit.controls], "start": list(exhibit.defaults), "base": base,
-            "paths": [list(p) for p in paths], "pool": [json.loads(v) for v in pool], "states": states}
+    return {
+        "sizes": [len(c.values) for c in exhibit.controls],
+        "start": list(exhibit.defaults),
+        "base": base,
+        "paths": [list(p) for p in paths],
+        "pool": [json.loads(v) for v in pool],
+        "states": states,
+    }
 
 
 def _dump(value: Any) -> str:
@@ -132,7 +147,9 @@ def payload_json(id: str, lang: str) -> str:
     text = _dump(build(exhibit, lang))
     size = payload_size(text)
     if size > MAX_BYTES:
-        raise ChartError(f"exhibit {id!r}: {size:,} bytes of compressed payload in {exhibit.count} states; "
-                         f"at most {MAX_BYTES:,}", where=exhibit.module,
-                         remedy="fewer control values, or fewer points a line")
+        raise ChartError(
+            f"exhibit {id!r}: {size:,} bytes of compressed payload in {exhibit.count} states; at most {MAX_BYTES:,}",
+            where=exhibit.module,
+            remedy="fewer control values, or fewer points a line",
+        )
     return text

@@ -38,8 +38,15 @@ def _format(log: bool) -> str:
 
 def _boxes(b: Boxes) -> dict[str, Any]:
     line = {"color": "@line-2" if b.role == "ghost" else "@paper", "width": rounded(b.rim)}
-    trace = {"type": "bar", "name": b.name, "x": _list(b.cx), "width": _list(b.width), "base": _list(b.base),
-             "y": _list(b.height), "marker": {"color": f"@{b.role}", "line": line}}
+    trace = {
+        "type": "bar",
+        "name": b.name,
+        "x": _list(b.cx),
+        "width": _list(b.width),
+        "base": _list(b.base),
+        "y": _list(b.height),
+        "marker": {"color": f"@{b.role}", "line": line},
+    }
     if b.alpha is not None:
         trace["marker"]["opacity"] = _list(list(b.alpha))
     return trace | _notes(b.notes)
@@ -52,8 +59,15 @@ def _notes(notes: list[str] | None) -> dict[str, Any]:
 
 
 def _path(p: Path, xlog: bool, ylog: bool) -> dict[str, Any]:
-    trace = {"type": "scatter", "mode": "lines", "name": p.name, "x": _list(p.x), "y": _list(p.y),
-             "line": {"color": f"@{p.role}", "width": p.width}, "cliponaxis": False}
+    trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": p.name,
+        "x": _list(p.x),
+        "y": _list(p.y),
+        "line": {"color": f"@{p.role}", "width": p.width},
+        "cliponaxis": False,
+    }
     if p.dash:
         trace["line"]["dash"] = "5px,3px"
     if p.hover:
@@ -65,10 +79,20 @@ def _path(p: Path, xlog: bool, ylog: bool) -> dict[str, Any]:
 
 
 def _dots(d: Dots) -> dict[str, Any]:
-    marker = {"color": "@paper" if d.hollow else f"@{d.role}", "size": 8 if d.hollow else 7,
-              "line": {"color": f"@{d.role}" if d.hollow else "@paper", "width": 1.75 if d.hollow else 1}}
-    return {"type": "scatter", "mode": "markers", "name": d.name, "x": _list(d.x), "y": _list(d.y),
-            "marker": marker, "cliponaxis": False} | _notes(d.notes)
+    marker = {
+        "color": "@paper" if d.hollow else f"@{d.role}",
+        "size": 8 if d.hollow else 7,
+        "line": {"color": f"@{d.role}" if d.hollow else "@paper", "width": 1.75 if d.hollow else 1},
+    }
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": d.name,
+        "x": _list(d.x),
+        "y": _list(d.y),
+        "marker": marker,
+        "cliponaxis": False,
+    } | _notes(d.notes)
 
 
 def _words(w: Words, xlog: bool, ylog: bool) -> dict[str, Any]:
@@ -108,8 +132,15 @@ def figure(chart: Chart, lang: str, narrow: bool = False, margin: Margin | None 
             data[-1]["zorder"] = layer
 
     def axis(ends: tuple[float, float], log: bool) -> dict[str, Any]:
-        bare = {"showgrid": False, "zeroline": False, "showline": False, "showticklabels": False, "ticks": "",
-                "fixedrange": True, "automargin": False}
+        bare = {
+            "showgrid": False,
+            "zeroline": False,
+            "showline": False,
+            "showticklabels": False,
+            "ticks": "",
+            "fixedrange": True,
+            "automargin": False,
+        }
         ends = tuple(math.log10(v) for v in ends) if log else ends
         return bare | {"range": _list(list(ends))} | ({"type": "log"} if log else {"type": "linear"})
 
@@ -120,12 +151,24 @@ def figure(chart: Chart, lang: str, narrow: bool = False, margin: Margin | None 
     m = s.margin
     live = any("hovertemplate" in trace for trace in data)
     layout = {
-        "height": s.height, "margin": {"l": m.left, "r": m.right, "t": m.top, "b": m.bottom, "pad": 0},
-        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "showlegend": False, "dragmode": False,
-        "barmode": "overlay", "hovermode": "closest" if live else False, "font": {"size": 13, "color": "@ink"},
-        "hoverlabel": {"bgcolor": "@card", "bordercolor": "@line-2", "align": "left",
-                       "font": {"size": 12.5, "color": "@ink"}},
-        "xaxis": x, "yaxis": y, "annotations": [_words(w, s.xlog, s.ylog) for w in s.words],
+        "height": s.height,
+        "margin": {"l": m.left, "r": m.right, "t": m.top, "b": m.bottom, "pad": 0},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": False,
+        "dragmode": False,
+        "barmode": "overlay",
+        "hovermode": "closest" if live else False,
+        "font": {"size": 13, "color": "@ink"},
+        "hoverlabel": {
+            "bgcolor": "@card",
+            "bordercolor": "@line-2",
+            "align": "left",
+            "font": {"size": 12.5, "color": "@ink"},
+        },
+        "xaxis": x,
+        "yaxis": y,
+        "annotations": [_words(w, s.xlog, s.ylog) for w in s.words],
         "template": {"layout": {"annotationdefaults": {"showarrow": False, "yanchor": "middle", "borderpad": 0}}},
     }
     return {"data": data, "layout": layout}

@@ -16,12 +16,13 @@ def broken_rules(exhibit: Exhibit) -> list[str]:
             for i, label in enumerate(control.labels):
                 if i == exhibit.defaults[k]:
                     continue
-                there = document(exhibit, (*exhibit.defaults[:k], i, *exhibit.defaults[k + 1:]), lang)
+                there = document(exhibit, (*exhibit.defaults[:k], i, *exhibit.defaults[k + 1 :]), lang)
                 for part, name in (("wide", "chart"), ("narrow", "narrow chart"), ("sentence", "sentence"),
                                    ("table", "table")):  # fmt: skip
                     if here[part] == there[part]:
-                        out.append(f"{exhibit.id} ({lang}): {control.name} at {label[lang]!r} does not change "
-                                   f"the {name}")
+                        out.append(
+                            f"{exhibit.id} ({lang}): {control.name} at {label[lang]!r} does not change the {name}"
+                        )
         size = payload_size(_dump(build(exhibit, lang)))
         if size > MAX_BYTES:
             out.append(f"{exhibit.id} ({lang}): {size:,} bytes of compressed payload; at most {MAX_BYTES:,}")

@@ -56,7 +56,7 @@ def log_ticks(low: float, high: float, limit: int) -> list[float]:
     step = 1
     while len(range(first, last + 1, step)) > limit:
         step += 1
-    kept = [d for d in decades if d % step == 0] or decades[:1]   # multiples of the step, so 10⁰ stays
+    kept = [d for d in decades if d % step == 0] or decades[:1]  # multiples of the step, so 10⁰ stays
     return [10.0**d if d < 0 else 10**d for d in kept[:limit]]
 
 
@@ -71,6 +71,6 @@ def ticks(axis: Axis, ends: tuple[float, float], lang: str, limit: int) -> list[
         given = [(v, t) for v, t in axis.ticks if low <= v <= high]
         return [(v, short(v, lang) if t is None else t[lang]) for v, t in given]
     values = (log_ticks if axis.log else linear_ticks)(low, high, limit)
-    if axis.log and (min(values) < 1e-3 or max(values) >= 1e6):   # one way of writing along one axis
+    if axis.log and (min(values) < 1e-3 or max(values) >= 1e6):  # one way of writing along one axis
         return [(v, str(v) if v in (1, 10) else power(v)) for v in values]
     return [(v, short(v, lang)) for v in values]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-WIDE, NARROW = 646, 328          # widths of the two static pictures, px
-FIT = {False: 520, True: 300}    # the least widths at which words inside bars must still fit
+WIDE, NARROW = 646, 328  # widths of the two static pictures, px
+FIT = {False: 520, True: 300}  # the least widths at which words inside bars must still fit
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Boxes:
     role: str
     alpha: tuple[float, ...] | None = None
     notes: list[str] | None = None
-    rim: float = 1.5         # width of the outline; thin boxes get a thin one, or they would be all outline
+    rim: float = 1.5  # width of the outline; thin boxes get a thin one, or they would be all outline
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Words:
     role: str = "ink-2"
     px: bool = False
     py: bool = False
-    halo: bool = False       # may cross a line: keeps a rim of paper around itself
+    halo: bool = False  # may cross a line: keeps a rim of paper around itself
 
 
 @dataclass

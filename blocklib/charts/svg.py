@@ -17,8 +17,26 @@ from blocklib.charts.layout import scene
 from blocklib.charts.model import Chart, ChartError
 from blocklib.charts.scene import Boxes, Dots, Margin, Path, Scene
 
-TOKENS = ("paper", "raise", "card", "ink", "ink-2", "ink-3", "line", "line-2", "train", "run", "ghost", "c0", "c1",
-          "c2", "c3", "on-c", "on-train", "on-run")
+TOKENS = (
+    "paper",
+    "raise",
+    "card",
+    "ink",
+    "ink-2",
+    "ink-3",
+    "line",
+    "line-2",
+    "train",
+    "run",
+    "ghost",
+    "c0",
+    "c1",
+    "c2",
+    "c3",
+    "on-c",
+    "on-train",
+    "on-run",
+)
 # A colour that stands for a token inside matplotlib and never leaves this module.
 _SENTINEL = {token: f"#a1b2{i:02x}" for i, token in enumerate(TOKENS)}
 _TOKEN = {colour: token for token, colour in _SENTINEL.items()}
@@ -52,30 +70,63 @@ def _draw(s: Scene) -> str:
             colour = _SENTINEL[mark.role]
             if isinstance(mark, Boxes):
                 ghost = mark.role == "ghost"
-                for k, (cx, bw, base, bh) in enumerate(
-                        zip(mark.cx, mark.width, mark.base, mark.height, strict=True)):
-                    ax.add_patch(Rectangle(
-                        (cx - bw / 2, base), bw, bh, facecolor=colour, zorder=order, clip_on=False,
-                        edgecolor=_SENTINEL["line-2" if ghost else "paper"], linewidth=mark.rim,
-                        alpha=None if mark.alpha is None else mark.alpha[k]))
+                for k, (cx, bw, base, bh) in enumerate(zip(mark.cx, mark.width, mark.base, mark.height, strict=True)):
+                    ax.add_patch(
+                        Rectangle(
+                            (cx - bw / 2, base),
+                            bw,
+                            bh,
+                            facecolor=colour,
+                            zorder=order,
+                            clip_on=False,
+                            edgecolor=_SENTINEL["line-2" if ghost else "paper"],
+                            linewidth=mark.rim,
+                            alpha=None if mark.alpha is None else mark.alpha[k],
+                        )
+                    )
             elif isinstance(mark, Path):
                 y = [float("nan") if v is None else v for v in mark.y]
-                ax.plot(mark.x, y, color=colour, linewidth=mark.width, zorder=order, clip_on=False,
-                        linestyle=(0, (5 / mark.width, 3 / mark.width)) if mark.dash else "-",
-                        solid_capstyle="butt")
+                ax.plot(
+                    mark.x,
+                    y,
+                    color=colour,
+                    linewidth=mark.width,
+                    zorder=order,
+                    clip_on=False,
+                    linestyle=(0, (5 / mark.width, 3 / mark.width)) if mark.dash else "-",
+                    solid_capstyle="butt",
+                )
             elif isinstance(mark, Dots):
-                ax.plot(mark.x, mark.y, linestyle="", marker="o", zorder=order, clip_on=False,
-                        markersize=7, markerfacecolor=_SENTINEL["paper"] if mark.hollow else colour,
-                        markeredgecolor=colour if mark.hollow else _SENTINEL["paper"],
-                        markeredgewidth=1.75 if mark.hollow else 1)
+                ax.plot(
+                    mark.x,
+                    mark.y,
+                    linestyle="",
+                    marker="o",
+                    zorder=order,
+                    clip_on=False,
+                    markersize=7,
+                    markerfacecolor=_SENTINEL["paper"] if mark.hollow else colour,
+                    markeredgecolor=colour if mark.hollow else _SENTINEL["paper"],
+                    markeredgewidth=1.75 if mark.hollow else 1,
+                )
         across, up = ax.get_xaxis_transform(), ax.get_yaxis_transform()
         coords = {(0, 0): ax.transData, (0, 1): across, (1, 0): up, (1, 1): ax.transAxes}
         for t in s.words:
-            ax.annotate(t.text.replace("$", r"\$"), (t.x, t.y), xycoords=coords[t.px, t.py],
-                        xytext=(t.dx, t.dy - 0.36 * t.size), textcoords="offset points",
-                        ha=_ANCHORS[t.anchor], va="baseline", fontsize=t.size, color=_SENTINEL[t.role],
-                        fontweight=700 if t.bold else 400, annotation_clip=False, zorder=1000,
-                        gid="halo" if t.halo else None)
+            ax.annotate(
+                t.text.replace("$", r"\$"),
+                (t.x, t.y),
+                xycoords=coords[t.px, t.py],
+                xytext=(t.dx, t.dy - 0.36 * t.size),
+                textcoords="offset points",
+                ha=_ANCHORS[t.anchor],
+                va="baseline",
+                fontsize=t.size,
+                color=_SENTINEL[t.role],
+                fontweight=700 if t.bold else 400,
+                annotation_clip=False,
+                zorder=1000,
+                gid="halo" if t.halo else None,
+            )
         out = io.StringIO()
         # The reader's browser has the glyphs; matplotlib's own font need not.
         quiet, level = logging.getLogger("matplotlib"), logging.getLogger("matplotlib").level
@@ -135,7 +186,7 @@ def _compact(raw: str) -> str:
         elif tag == "use":
             ref = node.get("{http://www.w3.org/1999/xlink}href", "")[1:]
             x, y = (_short(node.get(k, "0")) for k in ("x", "y"))
-            radius = paths[ref].split()[2]              # every marker is a circle, from (0, r) round
+            radius = paths[ref].split()[2]  # every marker is a circle, from (0, r) round
             out.append(f'<circle cx="{x}" cy="{y}" r="{radius}" style="{_paint(style)}"/>')
         elif tag == "text":
             size = re.search(r"([\d.]+)px", style.get("font", "") or style.get("font-size", ""))
@@ -148,8 +199,10 @@ def _compact(raw: str) -> str:
             rim = ";paint-order:stroke;stroke:var(--tl-paper);stroke-width:3.5" if "halo" in style else ""
             if size is None:
                 raise ChartError("static picture: text without a size")
-            out.append(f'<text x="{x}" y="{y}" font-size="{float(size[1]):g}"{attrs} '
-                       f'style="{_paint(style)}{rim}">{words}</text>')
+            out.append(
+                f'<text x="{x}" y="{y}" font-size="{float(size[1]):g}"{attrs} '
+                f'style="{_paint(style)}{rim}">{words}</text>'
+            )
         for child in node:
             walk(child, in_defs or tag == "defs", style if tag == "g" else inherited)
 
@@ -164,6 +217,8 @@ def svg(chart: Chart, lang: str, narrow: bool = False, margin: Margin | None = N
     """
     s = scene(chart, lang, narrow, margin)
     kind = "narrow" if narrow else "wide"
-    return (f'<svg class="tl-svg tl-svg--{kind}" viewBox="0 0 {s.width} {s.height}" role="img" '
-            f'aria-label="{escape(chart.summary[lang])}" style="font-family:var(--tl-sans)">'
-            f"{_compact(_draw(s))}</svg>")
+    return (
+        f'<svg class="tl-svg tl-svg--{kind}" viewBox="0 0 {s.width} {s.height}" role="img" '
+        f'aria-label="{escape(chart.summary[lang])}" style="font-family:var(--tl-sans)">'
+        f"{_compact(_draw(s))}</svg>"
+    )

@@ -22,7 +22,9 @@ _PROPER = re.compile(
 )
 _PIECE = re.compile(r"[A-Za-z]*(?:[0-9]{1,5}(?:\.[0-9]{1,2})?[A-Za-z]{0,8}[0-9]{0,3}[A-Za-z]?)?")
 _PATH = re.compile(r"[A-Za-z]+(?:\.[A-Za-z0-9]+)*\.[0-9]+(?:\.[A-Za-z0-9]+)+|[A-Za-z]+(?:\.[A-Za-z]+)+\.[0-9]+")
-_LOWER = frozenset("arxiv bge bfloat cifar enwik float gemma int llama mistral nanochat qwen sha smollm utf uint".split())
+_LOWER = frozenset(
+    "arxiv bge bfloat cifar enwik float gemma int llama mistral nanochat qwen sha smollm utf uint".split()
+)
 _QUANTITIES = frozenset("Width Depth Layer Layers Block Blocks Head Heads Step Steps Batch Length Size".split())
 
 

@@ -107,8 +107,10 @@ def _measured(reading: Reading, value: Measured, said: str) -> str | None:
         finest = leading_place(noise) / (10 if reading.noise is not None else 1)
         if part.resolution and _last_place(reading, part) < finest:
             supported = format_value(Measured(number, noise), reading.unit, style=_style(reading))
-            return (f"{said}: more digits than the noise supports "
-                    f"(noise {format_value(noise, reading.unit, digits=2)}: {supported})")
+            return (
+                f"{said}: more digits than the noise supports "
+                f"(noise {format_value(noise, reading.unit, digits=2)}: {supported})"
+            )
     return None
 
 
@@ -141,13 +143,13 @@ def _like(reading: Reading, value: Fraction) -> str:
         style = "scientific" if part.scientific else _style(reading)
         return format_value(value, reading.unit, _lang(reading), style=style)
     text, (start, end) = reading.text, part.digits
-    tail = text[end:] if reading.noise is None else text[reading.parts[1].digits[1]:]
+    tail = text[end:] if reading.noise is None else text[reading.parts[1].digits[1] :]
     if reading.bound is not None and reading.relation == ">":
         return format_value(value, reading.unit, _lang(reading))
     lead = text[:start].rstrip(" \u00a0")
     # The relation and the sign belong to the printed number, not to the value.
     lead = "×" if lead.endswith("×") else ""
-    written = text[start - 1:end] if start and text[start - 1] in "-−" else text[start:end]
+    written = text[start - 1 : end] if start and text[start - 1] in "-−" else text[start:end]
     full = decimal_text(value / part.factor)
     for more in range(0, 13):
         body = _body(value, part, more)
@@ -161,7 +163,7 @@ def _other_prefix(reading: Reading, value: Fraction, tail: str) -> str:
     other = _sibling(tail)
     part = reading.parts[0]
     if other and _holds_in(part, value * other[1]):
-        return f"{tail} ({reading.text[part.digits[0]:part.digits[1]]} {other[0]})"
+        return f"{tail} ({reading.text[part.digits[0] : part.digits[1]]} {other[0]})"
     return tail
 
 
@@ -178,7 +180,7 @@ def _sibling(tail: str) -> tuple[str, Fraction] | None:
 def _other_prefix_fits_better(reading: Reading, value: Fraction) -> bool:
     """4 GB has the right digit for 4 GiB (4.29 GB) and is the wrong unit all the same."""
     part = reading.parts[0]
-    other = _sibling(reading.text[part.digits[1]:]) if reading.relation == "=" else None
+    other = _sibling(reading.text[part.digits[1] :]) if reading.relation == "=" else None
     if other is None:
         return False
     there = value * other[1]
@@ -194,11 +196,11 @@ def _pair(reading: Reading, ends: tuple[Fraction, Fraction]) -> str:
     if None in (first.decimals, second.decimals) or first.scientific or second.scientific:
         return format_value(Range(*ends), reading.unit, _lang(reading), style=_style(reading))
     text = reading.text
-    between = text[first.digits[1]:second.digits[0]]
+    between = text[first.digits[1] : second.digits[0]]
     bodies = [_body(end, part) for end, part in zip(ends, (first, second), strict=True)]
-    if bodies == [text[part.digits[0]:part.digits[1]] for part in (first, second)]:
+    if bodies == [text[part.digits[0] : part.digits[1]] for part in (first, second)]:
         bodies = [_body(end, part, 3) for end, part in zip(ends, (first, second), strict=True)]
-    return bodies[0] + between + bodies[1] + text[second.digits[1]:]
+    return bodies[0] + between + bodies[1] + text[second.digits[1] :]
 
 
 def _lang(reading: Reading) -> str:

@@ -33,8 +33,14 @@ _TIME = [(" ns", Fraction(1, 10**9)), (" µs", Fraction(1, 10**6)), (" ms", Frac
 _BINARY = [(" B", 1), (" KiB", 2**10), (" MiB", 2**20), (" GiB", 2**30), (" TiB", 2**40), (" PiB", 2**50)]
 
 
-def format_value(value: FactValue, unit: str | None = None, lang: str = "en", digits: int | None = None,
-                 style: str = "auto", places: int | None = None) -> str:
+def format_value(
+    value: FactValue,
+    unit: str | None = None,
+    lang: str = "en",
+    digits: int | None = None,
+    style: str = "auto",
+    places: int | None = None,
+) -> str:
     """``value`` as text in ``lang`` (``"zh"`` or ``"en"``).
 
     ``unit``: a base unit (``"B"``, ``"FLOP/s"``, ``"s"``, ``"token"`` …) or None. ``digits``: significant digits
@@ -68,8 +74,14 @@ def format_value(value: FactValue, unit: str | None = None, lang: str = "en", di
     return text.replace(" tokens", " token") if number == 1 and lang == "en" else text
 
 
-def fmt(value: FactValue, lang: str, unit: str | None = None, digits: int | None = None, style: str = "auto",
-        places: int | None = None) -> str:
+def fmt(
+    value: FactValue,
+    lang: str,
+    unit: str | None = None,
+    digits: int | None = None,
+    style: str = "auto",
+    places: int | None = None,
+) -> str:
     """:func:`format_value` in the order that pages and tables use."""
     return format_value(value, unit, lang, digits, style, places)
 
@@ -94,8 +106,11 @@ def _scale(size: Fraction, unit: str | None, lang: str, digits: int | None, styl
     if style == "binary":
         rungs = [(name + below, scale) for name, scale in _BINARY]
     elif style == "prefix":
-        rungs = [(f" {p}{above}{'s' if above == 'FLOP' and not below else ''}{below}", 1000**n)
-                 for p, n in DECIMAL.items() if p != "k"]
+        rungs = [
+            (f" {p}{above}{'s' if above == 'FLOP' and not below else ''}{below}", 1000**n)
+            for p, n in DECIMAL.items()
+            if p != "k"
+        ]
     elif style == "time":
         rungs = [(name + below, scale) for name, scale in _TIME]
     else:

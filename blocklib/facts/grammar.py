@@ -24,8 +24,24 @@ _MAP |= {ord(c): ord("-") for c in "−－"} | {ord(c): ord(NBSP) for c in "\u20
 _MAP |= {ord("×"): ord("×"), ord("∼"): ord("~"), ord("μ"): ord("µ"), ord("⁄"): ord("/")}
 _FULL_COMMA = re.compile("(?<=[０-９])，(?=[０-９]{3}(?![０-９]))")
 SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-VULGAR = {"½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5), "⅗": (3, 5),
-          "⅘": (4, 5), "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8), "⅒": (1, 10)}
+VULGAR = {
+    "½": (1, 2),
+    "⅓": (1, 3),
+    "⅔": (2, 3),
+    "¼": (1, 4),
+    "¾": (3, 4),
+    "⅕": (1, 5),
+    "⅖": (2, 5),
+    "⅗": (3, 5),
+    "⅘": (4, 5),
+    "⅙": (1, 6),
+    "⅚": (5, 6),
+    "⅛": (1, 8),
+    "⅜": (3, 8),
+    "⅝": (5, 8),
+    "⅞": (7, 8),
+    "⅒": (1, 10),
+}
 
 
 def normalise(text: str) -> str:
@@ -78,8 +94,17 @@ class Item:
         if self.fraction:
             return Printed(value, Fraction(0), abs(value) / 10, True, factor, None, self.digits, self.suffix.unit)
         rough = last_nonzero(self.mantissa) if self.mantissa.denominator == 1 and not self.decimals else self.place
-        return Printed(value, resolution, max(rough * factor, resolution) if self.scientific else rough * factor,
-                       strict, factor, self.decimals, self.digits, self.suffix.unit, self.scientific)
+        return Printed(
+            value,
+            resolution,
+            max(rough * factor, resolution) if self.scientific else rough * factor,
+            strict,
+            factor,
+            self.decimals,
+            self.digits,
+            self.suffix.unit,
+            self.scientific,
+        )
 
 
 @dataclass(frozen=True)
@@ -119,14 +144,16 @@ ZH_PARTS = re.compile(
     f"(?P<bottom>[0-9,]+|[零〇一二两三四五六七八九十百千万亿]+){_GAP}分之{_GAP}"
     "(?P<top>[0-9]+(?:\\.[0-9]+)?|[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?)"
 )
+
+
 def item_at(text: str, pos: int, prose: bool = False) -> Item | None:
     """The item that starts at ``pos``. None: nothing starts there. Raises :class:`ReadingError` for a bad one."""
     sign, start = 1, pos
-    if text[pos:pos + 1] in ("-", "+"):
+    if text[pos : pos + 1] in ("-", "+"):
         sign, pos = (-1 if text[pos] == "-" else 1), pos + 1
     match = _TIMES.match(text, pos)
     times, pos = bool(match), match.end() if match else pos
-    char = text[pos:pos + 1]
+    char = text[pos : pos + 1]
     if not char or (pos > start and not (char.isascii() and char.isdigit()) and char not in VULGAR):
         return None
     if char in VULGAR:
@@ -144,7 +171,7 @@ def item_at(text: str, pos: int, prose: bool = False) -> Item | None:
         return item
     suffix = suffix_at(text, item.end, item.decimals is None, item.more)
     if times and suffix.given:
-        raise ReadingError(f"{text[start:suffix.end]!r} is both a multiple and something else")
+        raise ReadingError(f"{text[start : suffix.end]!r} is both a multiple and something else")
     return replace(item, suffix=replace(suffix, given=True) if times else suffix, end=suffix.end, more=suffix.more)
 
 
@@ -168,9 +195,9 @@ def _digits(text: str, pos: int) -> Item:
     if match := _OVER.match(text, end):
         bottom, more = decimal(match[1])
         if not bottom:
-            raise ReadingError(f"{text[pos:match.end()]!r} divides by zero")
+            raise ReadingError(f"{text[pos : match.end()]!r} divides by zero")
         if decimals:
-            raise ReadingError(f"{text[pos:match.end()]!r} is not a fraction of two integers")
+            raise ReadingError(f"{text[pos : match.end()]!r} is not a fraction of two integers")
         end = match.end()
         return Item(mantissa / bottom, Fraction(0), True, None, (pos, end), end, Suffix(0), fraction=True)
     return Item(mantissa, place, not decimals, decimals, (pos, end), end, Suffix(0))
@@ -204,7 +231,7 @@ def _scientific(mantissa, place, decimals, match, digits) -> Item:
 
 def _words(text: str, pos: int) -> Item | None:
     char = text[pos]
-    if char == "半" and text[pos + 1:pos + 2] == "数":
+    if char == "半" and text[pos + 1 : pos + 2] == "数":
         return None
     if text.startswith("一半", pos) or char == "半":
         end = pos + (2 if char == "一" else 1)
@@ -228,12 +255,21 @@ def _words(text: str, pos: int) -> Item | None:
         return None
     if word.kind == "times":
         return Item(word.value, word.place, True, None, (pos, word.end), word.end, Suffix(word.end, given=True))
-    tail = text[word.end:word.end + 1]
+    tail = text[word.end : word.end + 1]
     more = tail == "几" and text[word.end - 1] == "十"
     end = word.end + more
     exact = word.exact and word.kind in ("cardinal", "fraction")
-    return Item(word.value, word.place, exact, None, (pos, word.end), end, Suffix(0),
-                fraction=word.kind == "fraction", more=more)
+    return Item(
+        word.value,
+        word.place,
+        exact,
+        None,
+        (pos, word.end),
+        end,
+        Suffix(0),
+        fraction=word.kind == "fraction",
+        more=more,
+    )
 
 
 def _zh_parts(match: re.Match) -> Item:
@@ -276,8 +312,8 @@ def quantity_at(text: str, pos: int, prose: bool = False) -> Quantity | None:
     kind = "±" if match else "range"
     if not match:
         match = _RANGE.match(text, left.end) or (None if prose else _RANGE_WORD.match(text, left.end))
-    if match and (len(match[0]) > 1 or text[match.end():match.end() + 1] not in ("-", "+", "×")):
-        right, digit = None, text[match.end():match.end() + 1].isdigit()
+    if match and (len(match[0]) > 1 or text[match.end() : match.end() + 1] not in ("-", "+", "×")):
+        right, digit = None, text[match.end() : match.end() + 1].isdigit()
         # A hyphen joins words (twenty-one), so it makes a range of digits only.
         if digit or not (prose or match[0] == "-"):
             right = item_at(text, match.end(), prose)
@@ -287,10 +323,10 @@ def quantity_at(text: str, pos: int, prose: bool = False) -> Quantity | None:
 
 
 def _pair(text: str, pos: int, kind: str, left: Item, right: Item) -> Quantity:
-    shown = text[pos:right.end]
+    shown = text[pos : right.end]
     if not left.suffix.given:
         left = replace(left, suffix=right.suffix)
-    elif not right.suffix.given and text[pos:pos + 1] == "百":
+    elif not right.suffix.given and text[pos : pos + 1] == "百":
         right = replace(right, suffix=replace(right.suffix, factor=Fraction(1, 100), given=True))
     elif not right.suffix.given:
         raise ReadingError(f"in {shown!r} only the first number has a unit or magnitude", remedy="write it at the end")

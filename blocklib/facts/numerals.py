@@ -36,7 +36,9 @@ _SCALE = re.compile("[万亿]+")
 _VAGUE = "数几"
 _NOT_HALF = "另前后每这那哪第"
 _TENTHS = re.compile("[ \u00a0]?成(?=多|左右|以[上下]|[的。，；、,.;)）])")
-_WORDS = "|".join(sorted({*ONES, *TENS, *MAGNITUDES, "hundred", "an?", "half", "twice", "thrice"}, key=len, reverse=True))
+_WORDS = "|".join(
+    sorted({*ONES, *TENS, *MAGNITUDES, "hundred", "an?", "half", "twice", "thrice"}, key=len, reverse=True)
+)
 _ENGLISH = re.compile(rf"(?<![A-Za-z0-9_])(?:{_WORDS})(?:fold)?(?![A-Za-z])", re.I)
 _BIG = re.compile(r"(?<![A-Za-z])(?:hundred|thousand|million|billion|trillion)(?![A-Za-z])", re.I)
 _FOLD_WORD = re.compile(rf"(?:{_WORDS})[ \u00a0-]?fold(?![A-Za-z])", re.I)
@@ -44,13 +46,18 @@ _BE = re.compile(r"(?:is|are|was|were)[ \u00a0]$", re.I)
 # "three times as many" multiplies, "three times" counts occasions.
 _COMPARES = re.compile(
     r"[ \u00a0](?:as|more|less|fewer|the|its|their|that|those|larger|smaller|greater|bigger|faster|slower|longer|shorter|"
-    r"wider|deeper|higher|lower|cheaper|what)(?![A-Za-z])", re.I)
+    r"wider|deeper|higher|lower|cheaper|what)(?![A-Za-z])",
+    re.I,
+)
 _AS_HALF = re.compile(r"[ \u00a0](?:of|the|as|its|their|that|those|these|this|an?)(?![A-Za-z])", re.I)
 _PERCENT = re.compile(r"[ \u00a0-](?:percent|per cent|percentage)(?![A-Za-z])", re.I)
 _COMPOUND = re.compile("-[A-Za-z]")
 _OF = re.compile(r"[ \u00a0](?:of|as)(?![A-Za-z])", re.I)
-_ONE_HALF = re.compile(r"(?:the|first|second|other|latter|former|upper|lower|left|right|top|bottom|either|each|causal|"
-                       r"which|every|this|that|another)[ \u00a0-]$", re.I)
+_ONE_HALF = re.compile(
+    r"(?:the|first|second|other|latter|former|upper|lower|left|right|top|bottom|either|each|causal|"
+    r"which|every|this|that|another)[ \u00a0-]$",
+    re.I,
+)
 
 
 def find_numerals(text: str, lang: str) -> list[Span]:
@@ -84,10 +91,10 @@ def _digits(text: str) -> list[Span]:
         if match.start() < end:
             continue
         start = match.start()
-        before = text[start - 1:start]
-        if before in ("-", "+") and start - 1 >= end and not _SIGN_AFTER.match(text[start - 2:start - 1]):
+        before = text[start - 1 : start]
+        if before in ("-", "+") and start - 1 >= end and not _SIGN_AFTER.match(text[start - 2 : start - 1]):
             start -= 1
-        elif before == "×" and start - 1 >= end and not _SIGN_AFTER.match(text[start - 2:start - 1]):
+        elif before == "×" and start - 1 >= end and not _SIGN_AFTER.match(text[start - 2 : start - 1]):
             start -= 1
         end = max(_quantity(text, start), _tail(text, match.start()))
         spans.append(Span(start, end))
@@ -117,7 +124,7 @@ def _chinese(text: str) -> list[Span]:
     done = 0
     for match in ZH_RUN.finditer(text):
         start, end = match.span()
-        run, before = match[0], text[start - 1:start]
+        run, before = match[0], text[start - 1 : start]
         if start < done or before in _VAGUE and before:
             continue
         done = end
@@ -131,7 +138,7 @@ def _chinese(text: str) -> list[Span]:
         after = tail.end() if tail else end
         if tail and (scale := _SCALE.match(text, after)):
             after = scale.end()
-        fold = FOLD.match(text, after) if text[after:after + 1] in "倍 \u00a0" else None
+        fold = FOLD.match(text, after) if text[after : after + 1] in "倍 \u00a0" else None
         tenths = _TENTHS.match(text, end) if len(run) == 1 else None
         if fold and fold[0].endswith("倍") and not text.startswith("倍数", fold.end() - 1):
             spans.append(Span(start, fold.end()))
@@ -179,15 +186,15 @@ def _english(text: str) -> list[Span]:
 def _english_at(text: str, start: int) -> int | None:
     """End of the number in words at ``start`` when a reader takes it for one, else None."""
     if fold := _FOLD_WORD.match(text, start):
-        return None if _BE.search(text[max(0, start - 6):start]) else fold.end()
+        return None if _BE.search(text[max(0, start - 6) : start]) else fold.end()
     word = english_at(text, start)
     if word is None:
         return None
-    shown = text[start:word.end].lower()
+    shown = text[start : word.end].lower()
     if word.kind == "times":
         return word.end if _COMPARES.match(text, word.end) else None
     if shown == "half":
-        apart = _ONE_HALF.search(text[max(0, start - 9):start])
+        apart = _ONE_HALF.search(text[max(0, start - 9) : start])
         return word.end if _AS_HALF.match(text, word.end) and not apart else None
     if word.kind in ("fraction", "share"):
         # A third-party library, a half-precision copy, the two halves: no amounts.

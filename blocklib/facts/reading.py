@@ -50,24 +50,38 @@ class Reading:
 _BEFORE = (
     ("<*", r"nearly|almost|close to|just under|just below|接近|将近|近乎|几乎|近|略低于|略少于|略小于"),
     (">*", r"just over|just above|a little over|slightly over|slightly more than|略高于|略多于|略大于|略超|刚过"),
-    (">=", r">=|≥|⩾|≧|\\geq?(?![a-z])|at least|no less than|no fewer than|not less than|"
-           r"至少|不少于|不低于|不小于|最少|起码"),
-    ("<=", r"<=|≤|⩽|≦|\\leq?(?![a-z])|at most|no more than|not more than|up to|"
-           r"至多|不超过|不多于|不高于|不大于|最多|最高"),
+    (
+        ">=",
+        r">=|≥|⩾|≧|\\geq?(?![a-z])|at least|no less than|no fewer than|not less than|"
+        r"至少|不少于|不低于|不小于|最少|起码",
+    ),
+    (
+        "<=",
+        r"<=|≤|⩽|≦|\\leq?(?![a-z])|at most|no more than|not more than|up to|"
+        r"至多|不超过|不多于|不高于|不大于|最多|最高",
+    ),
     (">", r">|＞|\\gt(?![a-z])|more than|over|above|greater than|exceeding|超过|大于|高于|多于|超"),
     ("<", r"<|＜|\\lt(?![a-z])|less than|fewer than|under|below|smaller than|不到|不足|小于|低于|少于|未满"),
-    ("~", r"≈|~|～|≃|≅|\\approx(?![a-z])|\\sim(?![a-z])|approximately|approx\.?|about|around|roughly|some|circa|"
-          r"大约为?|约为|约等于|约|大概|差不多|左右"),
+    (
+        "~",
+        r"≈|~|～|≃|≅|\\approx(?![a-z])|\\sim(?![a-z])|approximately|approx\.?|about|around|roughly|some|circa|"
+        r"大约为?|约为|约等于|约|大概|差不多|左右",
+    ),
     ("=!", r"=|exactly|precisely|恰好|正好|刚好|整整|恰为"),
 )
 _PREFIX = re.compile("|".join(f"(?P<r{i}>{alternatives})" for i, (_, alternatives) in enumerate(_BEFORE)), re.I)
 _AFTER = (
-    ("~", r"左右|上下|or so"), (">=", r"\+|及以上|以上|or more|or above"), ("<=", r"及以下|以下|以内|or less|or fewer"),
+    ("~", r"左右|上下|or so"),
+    (">=", r"\+|及以上|以上|or more|or above"),
+    ("<=", r"及以下|以下|以内|or less|or fewer"),
 )
 _SUFFIX = re.compile("[ \u00a0]?(?:" + "|".join(f"(?P<r{i}>{a})" for i, (_, a) in enumerate(_AFTER)) + ")$", re.I)
 _CJK = re.compile("[\u4e00-\u9fff]")
-_TEX = ((re.compile(r"\\(?:text|mathrm)\{([^{}]*)\}"), r"\1"), (re.compile(r"\\([%&$])"), r"\1"),
-        (re.compile(r"\\[;: ]"), " "))
+_TEX = (
+    (re.compile(r"\\(?:text|mathrm)\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"\\([%&$])"), r"\1"),
+    (re.compile(r"\\[;: ]"), " "),
+)
 
 
 def read(text: str, lang: str | None = None) -> Reading:
@@ -90,11 +104,11 @@ def read(text: str, lang: str | None = None) -> Reading:
     except ReadingError as error:
         raise ReadingError(f"cannot read {shown!r}: {error.message}", remedy=_remedy(error)) from None
     if found is None:
-        raise ReadingError(f"cannot read {shown!r}: no number at {shown[start:start + 20]!r}", remedy=_hint(shown))
+        raise ReadingError(f"cannot read {shown!r}: no number at {shown[start : start + 20]!r}", remedy=_hint(shown))
     if found.end != len(plain):
         raise ReadingError(
-            f"cannot read {shown!r}: {shown[found.end:end].strip()!r} is left over after {shown[start:found.end]!r}",
-            remedy=_hint(shown[found.end:end]),
+            f"cannot read {shown!r}: {shown[found.end : end].strip()!r} is left over after {shown[start : found.end]!r}",
+            remedy=_hint(shown[found.end : end]),
         )
     return _reading(shown, found, relation, near, strict)
 
@@ -111,10 +125,10 @@ def _relation(shown: str) -> tuple[str, bool, bool, int, int]:
     """(relation, near, strict, start and end of the rest)."""
     relation, start, end = "=", 0, len(shown)
     if match := _PREFIX.match(shown):
-        after = shown[match.end():match.end() + 1]
+        after = shown[match.end() : match.end() + 1]
         if not (match[0][-1].isalpha() and match[0][-1].isascii() and after.isalpha() and after.isascii()):
             relation = _BEFORE[int(match.lastgroup[1:])][0]
-            start = match.end() + len(shown[match.end():]) - len(shown[match.end():].lstrip(" \u00a0"))
+            start = match.end() + len(shown[match.end() :]) - len(shown[match.end() :].lstrip(" \u00a0"))
     if match := _SUFFIX.search(shown, start):
         after = _AFTER[int(match.lastgroup[1:])][0]
         if relation not in ("=", after):
@@ -146,7 +160,7 @@ def _reading(shown: str, found: Quantity, relation: str, near: bool, strict: boo
 
 def _remedy(error: ReadingError) -> str | None:
     text = str(error)
-    return text[len(error.message) + 2:-1] if text != error.message and text.startswith(error.message) else None
+    return text[len(error.message) + 2 : -1] if text != error.message and text.startswith(error.message) else None
 
 
 _HINTS = (
@@ -167,8 +181,10 @@ def _hint(text: str) -> str:
     return FORMS
 
 
-FORMS = ("forms that are read: 16,777,216 · 1,678 万 · 8.03B · 61.6% · 4.7 × 10⁻⁶ · 1/8 · 7–64 % · 三千多倍 · 128 KiB; "
-         "counted nouns stand outside the link")
+FORMS = (
+    "forms that are read: 16,777,216 · 1,678 万 · 8.03B · 61.6% · 4.7 × 10⁻⁶ · 1/8 · 7–64 % · 三千多倍 · 128 KiB; "
+    "counted nouns stand outside the link"
+)
 
 
 def to_json(reading: Reading) -> dict:
@@ -177,8 +193,12 @@ def to_json(reading: Reading) -> dict:
         value = [json_number(reading.value.low), json_number(reading.value.high)]
     else:
         value = json_number(reading.value)
-    out = {"value": value, "unit": reading.unit, "relation": reading.relation,
-           "resolution": json_number(reading.resolution)}
+    out = {
+        "value": value,
+        "unit": reading.unit,
+        "relation": reading.relation,
+        "resolution": json_number(reading.resolution),
+    }
     if reading.noise is not None:
         out["tolerance"] = json_number(reading.noise)
     return out

@@ -1,7 +1,7 @@
 """The files ``PAGE.facts``: one reference a line, shared by both languages of a page.
 
-    # comment
-    [ln]: fact:norm_ops?kind=layernorm&d_model
+# comment
+[ln]: fact:norm_ops?kind=layernorm&d_model
 """
 
 from __future__ import annotations

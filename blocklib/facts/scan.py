@@ -284,7 +284,9 @@ class _Walk:
     def open_fence(self, offset: int, found: re.Match, context: _Context) -> None:
         self.flush()
         if self.coded:
-            self.page.problem(offset, "a code fence right after indented code is shown as text: put a blank line between")
+            self.page.problem(
+                offset, "a code fence right after indented code is shown as text: put a blank line between"
+            )
         self.fenced = context
         number = self.number + 1
         self.fence = (found[1], offset - self.lines[self.number][0], number, bool(md.EXEC.search(found[2])))

@@ -23,15 +23,36 @@ class Word:
     kind: str = "cardinal"
 
 
-ONES = {w: i for i, w in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen".split())}
+ONES = {
+    w: i
+    for i, w in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen".split()
+    )
+}
 TENS = {w: 10 * i for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
 MAGNITUDES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 DENOMINATORS = {
-    "half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
-    "tenth": 10, "eleventh": 11, "twelfth": 12, "fifteenth": 15, "sixteenth": 16, "twentieth": 20, "hundredth": 100,
-    "thousandth": 10**3, "millionth": 10**6, "billionth": 10**9, "trillionth": 10**12,
+    "half": 2,
+    "third": 3,
+    "quarter": 4,
+    "fourth": 4,
+    "fifth": 5,
+    "sixth": 6,
+    "seventh": 7,
+    "eighth": 8,
+    "ninth": 9,
+    "tenth": 10,
+    "eleventh": 11,
+    "twelfth": 12,
+    "fifteenth": 15,
+    "sixteenth": 16,
+    "twentieth": 20,
+    "hundredth": 100,
+    "thousandth": 10**3,
+    "millionth": 10**6,
+    "billionth": 10**9,
+    "trillionth": 10**12,
 }
 NUMBER_WORDS = frozenset(ONES) | TENS.keys() | MAGNITUDES.keys() | {"hundred"}
 _WORD = re.compile(r"[ \u00a0\n-]?([A-Za-z]+)")
@@ -68,8 +89,10 @@ def _tokens(text: str, pos: int) -> list[tuple[str, int]]:
         if not match or (not out and match.start(1) != pos):
             break
         word = match[1].lower()
-        if word not in NUMBER_WORDS and word not in ("a", "an", "and", "point", "ten", "twice", "thrice") and (
-            not denominator(word)
+        if (
+            word not in NUMBER_WORDS
+            and word not in ("a", "an", "and", "point", "ten", "twice", "thrice")
+            and (not denominator(word))
         ):
             break
         pos = match.end()
@@ -175,7 +198,7 @@ def _group(tokens, i: int, bare: bool) -> tuple[Fraction, Fraction, int, bool] |
         if digits:
             place = Fraction(1, 10 ** len(digits))
             return result + int(digits) * place, place, j, True
-    words = [word for word, _ in tokens[i:i + 3]]
+    words = [word for word, _ in tokens[i : i + 3]]
     if words in (["and", "a", "half"], ["and", "a", "quarter"], ["and", "a", "third"]):
         part = Fraction(1, DENOMINATORS[words[2]])
         return result + part, part, i + 3, False
@@ -188,8 +211,17 @@ _SECTION = re.compile(
     "(?:(?P<k>[一二两三四五六七八九])千)?(?P<z1>[零〇])?(?:(?P<h>[一二两三四五六七八九])百)?(?P<z2>[零〇])?"
     "(?:(?P<t>[一二三四五六七八九])?(?P<ten>十))?(?P<z3>[零〇])?(?P<o>[一二两三四五六七八九])?"
 )
-ZH_MAGNITUDE = {"百": 100, "千": 10**3, "万": 10**4, "百万": 10**6, "千万": 10**7, "亿": 10**8, "百亿": 10**10,
-                "千亿": 10**11, "万亿": 10**12}
+ZH_MAGNITUDE = {
+    "百": 100,
+    "千": 10**3,
+    "万": 10**4,
+    "百万": 10**6,
+    "千万": 10**7,
+    "亿": 10**8,
+    "百亿": 10**10,
+    "千亿": 10**11,
+    "万亿": 10**12,
+}
 
 
 def chinese_at(text: str, pos: int) -> Word | None:
@@ -206,7 +238,7 @@ def chinese(run: str) -> tuple[Fraction, Fraction] | None:
     if "点" in run:
         whole, _, rest = run.partition("点")
         digits = re.match("[零〇一二三四五六七八九]+", rest)[0]
-        tail = rest[len(digits):]
+        tail = rest[len(digits) :]
         before = chinese(whole)
         if before is None or (tail and tail not in ZH_MAGNITUDE):
             return None
@@ -216,7 +248,7 @@ def chinese(run: str) -> tuple[Fraction, Fraction] | None:
     for char, scale in (("亿", 10**8), ("万", 10**4)):
         if char not in run:
             continue
-        head, tail = run[:run.rindex(char)], run[run.rindex(char) + 1:]
+        head, tail = run[: run.rindex(char)], run[run.rindex(char) + 1 :]
         above = chinese(head)
         if above is None or not above[0] or "亿" in head or (char == "万" and above[0] >= 10**4):
             return None

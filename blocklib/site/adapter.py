@@ -93,7 +93,9 @@ def _run_fence(*, code: str, md, extra: dict | None = None, **_: object) -> str:
     from markdown_exec._internal.rendering import MarkdownConverter
 
     line = int((extra or {}).get("line", 0))
-    return _build.job.block(code, line, lambda text: MarkdownConverter(md, update_toc=False).convert(text, id_prefix=""))
+    return _build.job.block(
+        code, line, lambda text: MarkdownConverter(md, update_toc=False).convert(text, id_prefix="")
+    )
 
 
 # ---- files ------------------------------------------------------------------------------------------

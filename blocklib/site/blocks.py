@@ -138,7 +138,9 @@ def run(path: str, source: str, lang: str, root: Path) -> Recorder:
         with _alone(root), recorder, contextlib.redirect_stdout(recorder), _loud_warnings(root):
             exec(compile(source, filename, "exec", dont_inherit=True), scope)
     except SystemExit as error:
-        raise BlockError(path, _line(error, filename), f"calls exit ({error.code!r}); a block runs to its end") from None
+        raise BlockError(
+            path, _line(error, filename), f"calls exit ({error.code!r}); a block runs to its end"
+        ) from None
     except KeyboardInterrupt:
         raise
     except SyntaxError as error:
@@ -163,7 +165,10 @@ def _preload(source: str, root: Path) -> None:
     if not wanted:
         return
     with contextlib.suppress(BlocklibError):
-        texts = [source, *(p.read_text("utf-8") for p in fingerprint.closure(source, library_root(root)) if p.suffix == ".py")]
+        texts = [
+            source,
+            *(p.read_text("utf-8") for p in fingerprint.closure(source, library_root(root)) if p.suffix == ".py"),
+        ]
         for name in wanted:
             if any(re.search(rf"^\s*(?:import|from) {name}\b", text, re.M) for text in texts):
                 os.environ.update({k: os.environ.get(k, v) for k, v in ONE_THREAD.items()})

@@ -144,7 +144,9 @@ class Job:
             ident = ident.strip()
             if kind == "claim":
                 claim = self.build.claims.claims.get(ident)
-                parts.append([repr(claim), [repr(self.build.sources.entries.get(c.key)) for c in claim.sources] if claim else 0])
+                parts.append(
+                    [repr(claim), [repr(self.build.sources.entries.get(c.key)) for c in claim.sources] if claim else 0]
+                )
             else:
                 parts.append(_or_none(lambda ident=ident: self.build.exhibit_stamp(ident)))
                 self.build.exhibits.add((ident, self.lang))

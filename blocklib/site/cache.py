@@ -81,9 +81,7 @@ class Store:
 
     def prune(self, keep: int = KEEP) -> int:
         """Delete the entries used least recently beyond ``keep``; the number deleted."""
-        entries = sorted(
-            ((path.stat().st_mtime, path) for path in self.folder.glob("*/??/*.json")), reverse=True
-        )
+        entries = sorted(((path.stat().st_mtime, path) for path in self.folder.glob("*/??/*.json")), reverse=True)
         for _, path in entries[keep:]:
             path.unlink(missing_ok=True)
         return len(entries[keep:])

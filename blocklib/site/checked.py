@@ -60,6 +60,4 @@ def number_list(rows: dict[str, list[Row]], lang: str, root: Path, library: Libr
     for old, new in redirects.load(root)["facts"].items():
         retired.setdefault(new, []).append(old)
     titles = reference.titles(root, lang)
-    return numbers.numbers(
-        rows, lang, titles=titles, library=library, url=url, report_url=report, retired=retired
-    )
+    return numbers.numbers(rows, lang, titles=titles, library=library, url=url, report_url=report, retired=retired)

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 LOGGERS = ("mkdocs.structure.pages", "mkdocs.structure.nav", "mkdocs.structure.files", "mkdocs.commands.build")
-_DOC_LINK = re.compile(r"Doc file '([^']+)' (contains (?:a link|an absolute link|an unrecognized relative link) '([^']+)'.*)", re.S)
+_DOC_LINK = re.compile(
+    r"Doc file '([^']+)' (contains (?:a link|an absolute link|an unrecognized relative link) '([^']+)'.*)", re.S
+)
 
 Take = Callable[[str | None, str, str], bool]
 """``take(src_uri, link, message)``: True if the warning was taken; no ``src_uri`` where it is about no page."""

@@ -76,7 +76,9 @@ class Formulas:
             try:
                 version = json.loads((self.package / "package.json").read_text("utf-8"))["version"]
             except (OSError, ValueError, KeyError):
-                raise BlocklibError("KaTeX is not installed", where="node_modules/katex", remedy="run `npm ci`") from None
+                raise BlocklibError(
+                    "KaTeX is not installed", where="node_modules/katex", remedy="run `npm ci`"
+                ) from None
             self._stamp = cache.key(version, WORKER.read_text("utf-8"), Path(__file__).read_text("utf-8"))
         return self._stamp
 

@@ -120,17 +120,27 @@ def page(root: Path, lang: str) -> str:
     """The generated page, as Markdown with the licence texts as they are."""
     zh = lang == "zh"
     title = "第三方声明" if zh else "Third-party notices"
-    about = "本站所含第三方部分的清单、版本与许可原文。" if zh else "What the site contains of others, in which version, with the licence texts."
+    about = (
+        "本站所含第三方部分的清单、版本与许可原文。"
+        if zh
+        else "What the site contains of others, in which version, with the licence texts."
+    )
     intro = (
         "本站的文件里有下列第三方部分；许可原文取自构建所用的软件包。"
         if zh
         else "These parts of the site come from others; the licence texts are those of the packages it was built from."
     )
-    parts = [f"---\ntitle: {title}\ndescription: {about}\n---\n\n# {title} {{ #notices }}\n\n{intro}\n{{ .tl-standfirst }}\n"]
+    parts = [
+        f"---\ntitle: {title}\ndescription: {about}\n---\n\n# {title} {{ #notices }}\n\n{intro}\n{{ .tl-standfirst }}\n"
+    ]
     for notice in collect(root):
         ident = "notice-" + "".join(c if c.isalnum() else "-" for c in notice.part.name.lower()).strip("-")
         version = f"版本 {notice.version}" if zh else f"Version {notice.version}"
-        used = f"{notice.part.used[lang]}。" if zh else f"{notice.part.used[lang][:1].upper()}{notice.part.used[lang][1:]}."
+        used = (
+            f"{notice.part.used[lang]}。"
+            if zh
+            else f"{notice.part.used[lang][:1].upper()}{notice.part.used[lang][1:]}."
+        )
         if notice.inside:
             names = ("、" if zh else ", ").join(notice.inside)
             used += f"其中打包了 {names}。" if zh else f" It packs in {names}."

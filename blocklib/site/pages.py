@@ -120,7 +120,8 @@ FIELDS = {
     "commit": Text("提交", "Commit"),
 }
 TO_TRACKER = Text(
-    '<a href="{url}" data-tl-tracker>在问题列表中填写</a>', '<a href="{url}" data-tl-tracker>Write it into the issue tracker</a>'
+    '<a href="{url}" data-tl-tracker>在问题列表中填写</a>',
+    '<a href="{url}" data-tl-tracker>Write it into the issue tracker</a>',
 )
 NO_TRACKER = Text(
     "把它们连同你认为正确的内容，写进本站源代码仓库的问题列表。",

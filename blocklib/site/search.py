@@ -14,7 +14,16 @@ from html.parser import HTMLParser
 
 LIMIT = 600_000  # bytes of one language's index
 _SKIPPED_TAGS = {"pre", "svg", "script", "style", "form", "math", "template"}
-_SKIPPED_CLASSES = {"headerlink", "katex", "tl-data", "tl-claim__foot", "tl-hidden", "footnote-backref", "tl-plot", "tl-fact"}
+_SKIPPED_CLASSES = {
+    "headerlink",
+    "katex",
+    "tl-data",
+    "tl-claim__foot",
+    "tl-hidden",
+    "footnote-backref",
+    "tl-plot",
+    "tl-fact",
+}
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 _BREAKING = {"p", "li", "td", "th", "dt", "dd", "figcaption", "div", "tr", "summary", "aside", "br"}
 

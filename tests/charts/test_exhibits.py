@@ -82,8 +82,8 @@ def test_static_markup_shows_the_default_state(lang):
     html = static_html("norm-ops", lang, "c")
     for words in ("28,672", "16,384", "12,288", "42.9%", "4,096"):
         assert words in html
-    assert "data-payload" not in html and "<form class=\"tl-controls\" hidden" in html
-    assert html.count("role=\"img\"") == 2 and "role=\"status\"" in html
+    assert "data-payload" not in html and '<form class="tl-controls" hidden' in html
+    assert html.count('role="img"') == 2 and 'role="status"' in html
 
 
 def test_bold_escapes_everything_else():

@@ -38,8 +38,14 @@ def rows(id: str, lang: str = "en", **settings) -> dict[str, list[str]]:
 # -- 1 to 3: shapes ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("sublayer", "sources"), [
-    ("full", "6 of the inputs, 0, 1, 2, 3, 4, 5"), ("causal", "3 of the inputs, 0, 1, 2;"), ("ffn", "1 of the inputs, 2,")])
+@pytest.mark.parametrize(
+    ("sublayer", "sources"),
+    [
+        ("full", "6 of the inputs, 0, 1, 2, 3, 4, 5"),
+        ("causal", "3 of the inputs, 0, 1, 2;"),
+        ("ffn", "1 of the inputs, 2,"),
+    ],
+)
 def test_feeds_token_names_the_sources_of_output_two(sublayer, sources):
     assert f"output 2 depends on {sources}" in said("feeds-token", sublayer=sublayer)
 
@@ -89,7 +95,8 @@ def test_layernorm_steps_of_a_vector_that_can_be_checked_by_hand():
     assert "mean 3 and variance 16." in said("layernorm-steps", step=0)
     assert "(3, −5, 7, −2, −4, 4, −3, 0), with mean 0 and variance 16." in said("layernorm-steps", step=1)
     assert "(0.75, −1.25, 1.75, −0.5, −1, 1, −0.75, 0), with mean 0 and variance 1 − 6.25 × 10⁻⁷." in said(
-        "layernorm-steps", step=2)  # 1e-5 / 16
+        "layernorm-steps", step=2
+    )  # 1e-5 / 16
     table = rows("layernorm-steps", step=2)
     assert table["mean"] == ["3", "0", "0"] and table["variance"] == ["16", "16", "1 − 6.25 × 10⁻⁷"]
 
@@ -207,7 +214,9 @@ def test_six_stages_adds_one_correction_at_step_three_and_one_at_step_six():
 
     for seed in (0, 1):
         v = walk(seed)
-        for x0, a, x1, b, x2 in zip(*(v[k] for k in ("input", "attention", "add_attention", "ffn", "add_ffn")), strict=True):
+        for x0, a, x1, b, x2 in zip(
+            *(v[k] for k in ("input", "attention", "add_attention", "ffn", "add_ffn")), strict=True
+        ):
             assert math.isclose(x1, x0 + a) and math.isclose(x2, x0 + a + b)
     first = [cells[0] for cells in rows("six-stages", stage=0).values()]
     for stage, moved in ((1, False), (2, False), (3, True), (4, True), (5, True), (6, True)):
@@ -231,7 +240,10 @@ def test_real_models_have_ratios_of_their_own(model, ratio):
 
 def test_embedding_share_along_the_gpt_2_line():
     counts = said("embedding-share", of="count")
-    assert "124,439,808 parameters: embedding 38,597,376, positions 786,432, all blocks and the final norm 85,056,000" in counts
+    assert (
+        "124,439,808 parameters: embedding 38,597,376, positions 786,432, all blocks and the final norm 85,056,000"
+        in counts
+    )
     for model, share in (("gpt2-small", "31.0%"), ("gpt2-medium", "14.5%"), ("gpt2-large", "8.31%"), ("gpt2-xl", "5.16%"),
                          ("gpt3-175b", "0.354%")):  # fmt: skip
         assert f"embedding {share}" in said("embedding-share", model=model)
@@ -281,7 +293,9 @@ def test_path_lengths_of_twenty_four_blocks():
 # -- 22 and 23: the model ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("model", "width", "vocab"), [("gpt2-small", "768", "50,257"), ("llama-3-8b", "4,096", "128,256")])
+@pytest.mark.parametrize(
+    ("model", "width", "vocab"), [("gpt2-small", "768", "50,257"), ("llama-3-8b", "4,096", "128,256")]
+)
 def test_assemble_hands_on_the_width_until_the_head(model, width, vocab):
     shapes = [cells[1] for cells in rows("assemble", line=6, model=model).values()]
     assert shapes == [f"T × {width}"] * 5 + [f"T × {vocab}"]
@@ -319,7 +333,7 @@ def test_no_words_collide_or_leave_the_picture_in_any_state(id, narrow):
             for i, (text, left, right, top, bottom) in enumerate(boxes):
                 where = f"{exhibit.setting(indices, lang)}: {text!r}"
                 assert left > -2 and right < FIT[narrow] + 2 and top > -2 and bottom < drawn.height + 2, where
-                for other, left2, right2, top2, bottom2 in boxes[i + 1:]:
+                for other, left2, right2, top2, bottom2 in boxes[i + 1 :]:
                     apart = min(right, right2) - max(left, left2) <= 1 or min(bottom, bottom2) - max(top, top2) <= 1
                     assert apart, f"{where} and {other!r}"
 
@@ -339,13 +353,16 @@ def test_colliding_words_would_be_noticed():
     labels = Series("l", x=[0, 0], y=[0, 0.01], mark="label", labels=["one label", "another"])
     chart = Chart([labels], y=Axis(range=(-1, 1)), summary=Text("标签", "labels"))
     boxes = list(word_boxes(scene(chart, "en"), FIT[False]))
-    (_, left, right, top, bottom), (_, left2, right2, top2, bottom2) = (b for b in boxes if b[0] in ("one label", "another"))
+    (_, left, right, top, bottom), (_, left2, right2, top2, bottom2) = (
+        b for b in boxes if b[0] in ("one label", "another")
+    )
     assert min(right, right2) - max(left, left2) > 1 and min(bottom, bottom2) - max(top, top2) > 1
 
 
 @pytest.mark.parametrize("lang", LANGS)
 def test_words_at_the_end_of_a_line_keep_off_it_and_inside(lang):
     """Narrow: under a falling line, over a level one, after one that ends near the left edge."""
+
     def end(x, y):
         line = Series("s", x=x, y=y, mark="line", end=Text("线的名字", "name of line"))
         chart = Chart([line], x=Axis(range=(0, 10)), y=Axis(range=(0, 10)), summary=Text("线", "a line"))

@@ -79,7 +79,14 @@ def test_rendered_links(registry):
         "- [16,384][rms]\n\n!!! note\n    [16,384][rms] in `code`\n\n$y = \\fact{16{,}384}{rms}$ end\n"
     )
     text, numbers = expanded(source, registry)
-    extensions = ["tables", "admonition", "attr_list", "pymdownx.superfences", "pymdownx.arithmatex", "pymdownx.betterem"]
+    extensions = [
+        "tables",
+        "admonition",
+        "attr_list",
+        "pymdownx.superfences",
+        "pymdownx.arithmatex",
+        "pymdownx.betterem",
+    ]
     html = markdown.markdown(text, extensions=extensions, extension_configs={"pymdownx.arithmatex": {"generic": True}})
     assert html.count(f'<a class="tl-num" href="#{RMS}">16,384</a>') == 3
     assert f'<strong><a class="tl-num" href="#{LN}">28,672</a></strong>' in html
@@ -104,7 +111,7 @@ def test_lines_stay_and_only_links_change(parts):
     assert text.count("\n") == source.count("\n")
     if not page.items:
         assert text == source
-    assert re.sub(r'</?(?:a|span)[^>]*>', "", text).count("text") == source.count("text")
+    assert re.sub(r"</?(?:a|span)[^>]*>", "", text).count("text") == source.count("text")
 
 
 def test_visible_text(registry):

@@ -70,10 +70,10 @@ def test_golden(value, options, en, zh):
 
 
 NUMBERS = st.one_of(
-    st.integers(-10**15, 10**15),
+    st.integers(-(10**15), 10**15),
     st.integers(-300, 300),
-    st.builds(lambda n, d: Fraction(n, d), st.integers(-10**9, 10**9), st.integers(1, 10**6)),
-    st.builds(lambda n, p: Decimal(n).scaleb(p), st.integers(-10**9, 10**9), st.integers(-15, 6)),
+    st.builds(lambda n, d: Fraction(n, d), st.integers(-(10**9), 10**9), st.integers(1, 10**6)),
+    st.builds(lambda n, p: Decimal(n).scaleb(p), st.integers(-(10**9), 10**9), st.integers(-15, 6)),
     st.floats(-1e15, 1e15, allow_nan=False),
     st.builds(lambda k, n: 10**k - n, st.integers(1, 15), st.integers(0, 50)),
     st.builds(lambda k, n: 2 ** (10 * k) - n, st.integers(1, 5), st.integers(0, 50)),
@@ -82,7 +82,14 @@ UNITS = st.sampled_from([None, None, "B", "FLOP", "FLOP/s", "B/s", "s", "token",
 DIGITS = st.one_of(st.none(), st.integers(1, 8))
 
 
-@given(NUMBERS, UNITS, st.sampled_from(["zh", "en"]), DIGITS, st.one_of(st.none(), st.integers(0, 4)), st.sampled_from(STYLES))
+@given(
+    NUMBERS,
+    UNITS,
+    st.sampled_from(["zh", "en"]),
+    DIGITS,
+    st.one_of(st.none(), st.integers(0, 4)),
+    st.sampled_from(STYLES),
+)
 def test_what_the_formatter_prints_reads_back(value, unit, lang, digits, places, style):
     if style == "binary":
         unit = "B"
@@ -99,14 +106,25 @@ def test_what_the_formatter_prints_reads_back(value, unit, lang, digits, places,
     assert not any(text.startswith(f"{sign}1000") for sign in ("", "−"))
 
 
-@given(NUMBERS, NUMBERS, st.sampled_from(["zh", "en"]), DIGITS, st.sampled_from(["auto", "plain", "percent", "magnitude", "letter"]))
+@given(
+    NUMBERS,
+    NUMBERS,
+    st.sampled_from(["zh", "en"]),
+    DIGITS,
+    st.sampled_from(["auto", "plain", "percent", "magnitude", "letter"]),
+)
 def test_ranges_read_back(a, b, lang, digits, style):
     low, high = sorted((exact(a), exact(b)))
     text = format_value(Range(low, high), None, lang, digits, style)
     assert compare(read(text, lang), Range(low, high)) is None, text
 
 
-@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e6), st.sampled_from([None, "s", "token/s", "B"]), st.sampled_from(["zh", "en"]))
+@given(
+    st.floats(-1e9, 1e9),
+    st.floats(1e-6, 1e6),
+    st.sampled_from([None, "s", "token/s", "B"]),
+    st.sampled_from(["zh", "en"]),
+)
 def test_measured_values_read_back_within_their_noise(value, noise, unit, lang):
     text = format_value(Measured(value, noise), unit, lang)
     reading = read(text, lang)
@@ -114,7 +132,7 @@ def test_measured_values_read_back_within_their_noise(value, noise, unit, lang):
     assert abs(reading.value - exact(value)) <= exact(noise)
 
 
-@given(st.decimals(-10**9, 10**9, places=6), st.integers(0, 5))
+@given(st.decimals(-(10**9), 10**9, places=6), st.integers(0, 5))
 def test_rounding_against_decimal(value, places):
     places = max(places, 0 if value == value.to_integral_value() else 1)
     if value == value.to_integral_value():
@@ -132,7 +150,14 @@ def test_ties_move_away_from_zero():
 
 
 def test_refusals():
-    for arguments in ((1, None, "fr"), (1, None, "en", None, "roman"), (1, "s", "en", None, "binary"), (1, "GiB"),
-                      (True,), (float("nan"),), ("7",)):
+    for arguments in (
+        (1, None, "fr"),
+        (1, None, "en", None, "roman"),
+        (1, "s", "en", None, "binary"),
+        (1, "GiB"),
+        (True,),
+        (float("nan"),),
+        ("7",),
+    ):
         with pytest.raises(FactError):
             format_value(*arguments)

@@ -21,7 +21,10 @@ def site(tmp_path):
     registry = make_library(tmp_path)
     docs = tmp_path / "docs"
     docs.mkdir()
-    for lang, text in (("zh", "[1](fact:slow_one?seed=3)。"), ("en", "[2](fact:slow_one?seed=6) and [1](fact:slow_one?seed=3).")):
+    for lang, text in (
+        ("zh", "[1](fact:slow_one?seed=3)。"),
+        ("en", "[2](fact:slow_one?seed=6) and [1](fact:slow_one?seed=3)."),
+    ):
         (docs / f"a.{lang}.md").write_text(text, encoding="utf-8")
     return registry
 

@@ -15,8 +15,11 @@ from blocklib.facts.allow import DATA, entries, is_allowed
 from blocklib.facts.numerals import find_numerals
 
 CORPUS = Path(__file__).parent / "corpus"
-ORDINARY = [(lang, line) for lang in ("zh", "en")
-            for line in (CORPUS / f"ordinary.{lang}.txt").read_text(encoding="utf-8").splitlines()]
+ORDINARY = [
+    (lang, line)
+    for lang in ("zh", "en")
+    for line in (CORPUS / f"ordinary.{lang}.txt").read_text(encoding="utf-8").splitlines()
+]
 PLANTED = [json.loads(line) for line in (CORPUS / "planted.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
@@ -49,13 +52,48 @@ def test_all_sentences_at_once_stay_quiet_and_planted_ones_stay_loud(lang):
     assert alarms("\n".join(row[1] for row in planted), lang) == [row[2] for row in planted]
 
 
-@pytest.mark.parametrize("text", [
-    "GPT-2 has 1.5B parameters", "Table 2, 24 layers", "Fig. 1 and 24 layers", "图 3 和 24 层", "2017 年 65 个",
-    "Python 3.11 and 12 tests", "Llama 2 has 32 layers", "after 2000 steps", "a width of 2000", "(1) 4,096",
-    "RTX 4090 has 24 GB", "v2 holds 300 rows", "Section 3 lists 40 models", "step 3000", "in 2000 tokens", "表 2 倍",
-    "Llama 13 layers", "2015 tokens", "May 3,000 blocks", "图 4096", "第 128 层", "24d layers of 4096",
-    "Use 2000", "Layer-24", "width4096", "n=24", "T=2048", "see 24", "top 40", "12:1", "50x", "2000", "Depth 2000 层", "Only 2016 paths", "4.2 节省", "2048", "(2048)",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GPT-2 has 1.5B parameters",
+        "Table 2, 24 layers",
+        "Fig. 1 and 24 layers",
+        "图 3 和 24 层",
+        "2017 年 65 个",
+        "Python 3.11 and 12 tests",
+        "Llama 2 has 32 layers",
+        "after 2000 steps",
+        "a width of 2000",
+        "(1) 4,096",
+        "RTX 4090 has 24 GB",
+        "v2 holds 300 rows",
+        "Section 3 lists 40 models",
+        "step 3000",
+        "in 2000 tokens",
+        "表 2 倍",
+        "Llama 13 layers",
+        "2015 tokens",
+        "May 3,000 blocks",
+        "图 4096",
+        "第 128 层",
+        "24d layers of 4096",
+        "Use 2000",
+        "Layer-24",
+        "width4096",
+        "n=24",
+        "T=2048",
+        "see 24",
+        "top 40",
+        "12:1",
+        "50x",
+        "2000",
+        "Depth 2000 层",
+        "Only 2016 paths",
+        "4.2 节省",
+        "2048",
+        "(2048)",
+    ],
+)
 def test_a_name_lends_its_reason_to_nothing_else(text):
     assert alarms(text, "zh" if any("\u4e00" <= c <= "\u9fff" for c in text) else "en")
 
@@ -78,8 +116,10 @@ def test_every_digit_lies_in_exactly_one_span(text, lang):
             assert any(a <= i < b for a, b in spans)
 
 
-@given(st.text("0123456789,.- /:%×xeEKMBs万亿千百十一二三多半倍成分之GiT+½²⁻٣３，and\n\u00a0", max_size=60),
-       st.sampled_from(["zh", "en"]))
+@given(
+    st.text("0123456789,.- /:%×xeEKMBs万亿千百十一二三多半倍成分之GiT+½²⁻٣３，and\n\u00a0", max_size=60),
+    st.sampled_from(["zh", "en"]),
+)
 def test_every_digit_lies_in_a_span_in_number_like_text(text, lang):
     spans = find_numerals(text, lang)
     assert all(left.end <= right.start for left, right in zip(spans, spans[1:], strict=False))
@@ -89,9 +129,26 @@ def test_every_digit_lies_in_a_span_in_number_like_text(text, lang):
         is_allowed(text, span, lang)
 
 
-@pytest.mark.parametrize("text", [
-    "", "\n", "3:1", "1.2.3", "1/0", "3%%", "5 GiB/s", "1e400", "٣", "x²", "10⁻⁶", "1,23", "12，345", "a\n1\nb", "2026-11-29",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "3:1",
+        "1.2.3",
+        "1/0",
+        "3%%",
+        "5 GiB/s",
+        "1e400",
+        "٣",
+        "x²",
+        "10⁻⁶",
+        "1,23",
+        "12，345",
+        "a\n1\nb",
+        "2026-11-29",
+    ],
+)
 def test_odd_texts(text):
     covered = {i for a, b in find_numerals(text, "zh") for i in range(a, b)}
     assert {i for i, char in enumerate(text) if char.isdecimal()} <= covered
@@ -99,18 +156,46 @@ def test_odd_texts(text):
 
 def test_longest_match():
     cases = {
-        "共 1.2 万亿个": "1.2 万亿", "有 3,000 多万人": "3,000 多万", "带宽 3.35 TB/s 左右": "3.35 TB/s", "降 −3.5 % 了": "−3.5 %",
-        "16{,}777{,}216 条": "16{,}777{,}216", "用 8 GB 存": "8 GB", "是 4.7 \\times 10^{-6} 倍": "4.7 \\times 10^{-6} 倍",
+        "共 1.2 万亿个": "1.2 万亿",
+        "有 3,000 多万人": "3,000 多万",
+        "带宽 3.35 TB/s 左右": "3.35 TB/s",
+        "降 −3.5 % 了": "−3.5 %",
+        "16{,}777{,}216 条": "16{,}777{,}216",
+        "用 8 GB 存": "8 GB",
+        "是 4.7 \\times 10^{-6} 倍": "4.7 \\times 10^{-6} 倍",
         "三千二百多亿": "三千二百多亿",
     }
     for text, span in cases.items():
         assert [text[a:b] for a, b in find_numerals(text, "zh")] == [span]
 
 
-@pytest.mark.parametrize("unit", ["1", "1,", "1 ", "1\u00a0", "1-", "1/", "1.", "-", "一", "一百", "百分之", "one ", "half a ", "a-",
-                                  "A1-", "He, ", "1 × ", "²", "aA"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "1",
+        "1,",
+        "1 ",
+        "1\u00a0",
+        "1-",
+        "1/",
+        "1.",
+        "-",
+        "一",
+        "一百",
+        "百分之",
+        "one ",
+        "half a ",
+        "a-",
+        "A1-",
+        "He, ",
+        "1 × ",
+        "²",
+        "aA",
+    ],
+)
 def test_time_is_linear(unit):
     """Four times the text takes about four times the time; a quadratic scan would take sixteen."""
+
     def seconds(count: int) -> float:
         text = unit * count
         best = 9.0
@@ -120,6 +205,7 @@ def test_time_is_linear(unit):
             is_allowed(text, spans[0] if spans else (0, 1), "zh")
             best = min(best, time.process_time() - started)
         return best
+
     assert seconds(6000) < 10 * seconds(1500) + 0.1
 
 

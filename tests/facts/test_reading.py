@@ -45,10 +45,19 @@ def test_refused(text, why):
     assert len(str(caught.value)) > 10
 
 
-@pytest.mark.parametrize(("text", "hint"), [
-    ("312 TFLOPS", "FLOP/s"), ("124 M", "124M"), ("5B/s", "space before B"), ("3 兆", "万亿"),
-    ("1 234", "comma"), ("1,23", "12,345"), ("24 layers", "outside the link"), ("5.", "full stop"),
-])
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("312 TFLOPS", "FLOP/s"),
+        ("124 M", "124M"),
+        ("5B/s", "space before B"),
+        ("3 兆", "万亿"),
+        ("1 234", "comma"),
+        ("1,23", "12,345"),
+        ("24 layers", "outside the link"),
+        ("5.", "full stop"),
+    ],
+)
 def test_refusal_says_what_to_write(text, hint):
     with pytest.raises(ReadingError) as caught:
         read(text)
@@ -74,11 +83,22 @@ def test_tolerance():
     assert to_json(read("3.2 ± 0.1"))["tolerance"] == 0.1
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    ("1,678 万", 16780000), ("61.6%", 0.616), ("15.8 ms", 0.0158), ("1/8", 0.125), ("1/3", "1/3"),
-    ("0.12345678901234567890", "0.1234567890123456789"), ("7–64 %", [0.07, 0.64]), ("1e300", 10**300),
-    ("9,007,199,254,740,993", 9007199254740993), ("1.5", 1.5), ("2.0", 2),
-])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1,678 万", 16780000),
+        ("61.6%", 0.616),
+        ("15.8 ms", 0.0158),
+        ("1/8", 0.125),
+        ("1/3", "1/3"),
+        ("0.12345678901234567890", "0.1234567890123456789"),
+        ("7–64 %", [0.07, 0.64]),
+        ("1e300", 10**300),
+        ("9,007,199,254,740,993", 9007199254740993),
+        ("1.5", 1.5),
+        ("2.0", 2),
+    ],
+)
 def test_json_values_are_exact(text, value):
     got = to_json(read(text))["value"]
     assert got == value and type(got) is type(value)
@@ -111,9 +131,12 @@ def test_command_line_stream(monkeypatch, capsys):
 
 def test_command_line_in_a_bare_locale():
     done = subprocess.run(
-        [sys.executable, "-m", "blocklib", "read", "-"], input="约 1,680 万\n\xff\n".encode() + b"\xff\n",
-        capture_output=True, env={"PATH": "/usr/bin", "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
-        cwd=Path(__file__).parents[2], check=False,
+        [sys.executable, "-m", "blocklib", "read", "-"],
+        input="约 1,680 万\n\xff\n".encode() + b"\xff\n",
+        capture_output=True,
+        env={"PATH": "/usr/bin", "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+        cwd=Path(__file__).parents[2],
+        check=False,
     )
     assert done.returncode == 0 and not done.stderr
     rows = [json.loads(line) for line in done.stdout.decode().splitlines()]
@@ -138,7 +161,7 @@ def test_any_text_of_number_characters_is_read_or_refused(text):
     json.dumps(to_json(reading))
 
 
-@given(st.integers(-10**18, 10**18))
+@given(st.integers(-(10**18), 10**18))
 def test_grouping_of_every_kind_reads_as_the_integer(number):
     plain = f"{number:,}"
     for separator in (",", "\u00a0", "\u202f", "\u2009", "{,}", ""):
@@ -149,6 +172,7 @@ def test_grouping_of_every_kind_reads_as_the_integer(number):
 @given(st.integers(1, 10**8), st.integers(0, 6))
 def test_decimal_point_against_python_decimals(number, places):
     from decimal import Decimal
+
     text = format(Decimal(number).scaleb(-places), f",.{places}f")
     reading = read(text)
     assert reading.value == Fraction(Decimal(number).scaleb(-places))
@@ -157,8 +181,19 @@ def test_decimal_point_against_python_decimals(number, places):
 
 def test_huge_inputs_are_refused_quickly():
     started = time.process_time()
-    for text in ("1" * 10**5, "1," * 10**5, "一" * 10**5, "one " * 10**5, "-" * 10**5, "1 × " * 10**5, "10^" + "9" * 200,
-                 "1e" + "9" * 200, "1" * LONGEST, "9" * 100, "1/" + "9" * 200):
+    for text in (
+        "1" * 10**5,
+        "1," * 10**5,
+        "一" * 10**5,
+        "one " * 10**5,
+        "-" * 10**5,
+        "1 × " * 10**5,
+        "10^" + "9" * 200,
+        "1e" + "9" * 200,
+        "1" * LONGEST,
+        "9" * 100,
+        "1/" + "9" * 200,
+    ):
         with pytest.raises(ReadingError):
             read(text)
     assert time.process_time() - started < 2

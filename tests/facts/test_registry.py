@@ -40,7 +40,9 @@ def test_declarations_are_known_without_import(registry):
     assert spec.about.en == "Operations of a norm on one vector."
     assert spec.about.zh == "一个向量的运算数。"
     assert [str(p) for p in spec.params] == ["kind: layernorm | rmsnorm", "d_model: int"]
-    assert (registry.root / spec.path).read_text(encoding="utf-8").splitlines()[spec.line - 1].startswith("def norm_ops")
+    assert (
+        (registry.root / spec.path).read_text(encoding="utf-8").splitlines()[spec.line - 1].startswith("def norm_ops")
+    )
 
 
 @pytest.mark.parametrize("expr, value, canonical", [
@@ -177,7 +179,7 @@ def test_a_library_constant_changed(registry):
     assert again(registry).evaluate("norm_ops?kind=layernorm&d_model=2").value == 140
 
 
-@given(st.fractions(min_value=-10**6, max_value=10**6))
+@given(st.fractions(min_value=-(10**6), max_value=10**6))
 def test_number_text_reads_back(value):
     assert Fraction(number_text(value)) == value
 

@@ -124,11 +124,15 @@ def test_fragments_in_any_order(fragments):
     agree("\n\n<!-- -->\n\n".join(words.fill(fragment) for fragment in fragments))
 
 
-NESTED = [f for f in FRAGMENTS if not f.startswith(("<", "///", "text {}[^", "Term", "Setext", "#", "    ", "$$", "***"))]
+NESTED = [
+    f for f in FRAGMENTS if not f.startswith(("<", "///", "text {}[^", "Term", "Setext", "#", "    ", "$$", "***"))
+]
 
 
 @settings(max_examples=100)
-@given(st.sampled_from(['!!! note "t"', "- head", '=== "tab"', "1. head"]), st.lists(st.sampled_from(NESTED), max_size=3))
+@given(
+    st.sampled_from(['!!! note "t"', "- head", '=== "tab"', "1. head"]), st.lists(st.sampled_from(NESTED), max_size=3)
+)
 def test_fragments_inside_a_container(opening, fragments):
     words = Words()
     body = "\n\n<!-- -->\n\n".join(words.fill(fragment) for fragment in fragments)
@@ -234,7 +238,9 @@ def test_broken_markdown_is_a_problem(source, line, message):
     assert any(p.line == line and message in p.message for p in problems), problems
 
 
-@pytest.mark.parametrize("source", ["1. a\n2. b\n3. c", "1. a\n1. b", "- a\n    1. b\n    2. c\n- d\n    1. e", "24.5 is"])
+@pytest.mark.parametrize(
+    "source", ["1. a\n2. b\n3. c", "1. a\n1. b", "- a\n    1. b\n    2. c\n- d\n    1. e", "24.5 is"]
+)
 def test_good_lists_are_none(source):
     assert scan(source, "p", "en").problems == []
 

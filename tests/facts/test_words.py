@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from blocklib.facts.reading import read
 
-ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen").split()
+ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+).split()
 TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
 
 
@@ -17,7 +19,13 @@ def english(n: int, conjunction: str = "") -> str:
         return ONES[n]
     if n < 100:
         return TENS[n // 10] + ("-" + ONES[n % 10] if n % 10 else "")
-    for size, name in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred")):
+    for size, name in (
+        (10**12, "trillion"),
+        (10**9, "billion"),
+        (10**6, "million"),
+        (1000, "thousand"),
+        (100, "hundred"),
+    ):
         if n >= size:
             rest = n % size
             joint = " " + conjunction if rest and (size == 100 or rest < 100) else " "

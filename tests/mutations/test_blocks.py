@@ -75,7 +75,9 @@ def test_a_changed_constant_of_the_library_runs_its_blocks_again(tmp_path):
     package = project.root / "blocklib"
     shutil.copytree(ROOT / "blocklib", package, ignore=shutil.ignore_patterns("__pycache__"))
     project.write("blocklib/planted.py", "WIDTH = 4096\n")
-    project.write("blocklib/planted_user.py", "from blocklib.planted import WIDTH\n\ndef doubled():\n    return 2 * WIDTH\n")
+    project.write(
+        "blocklib/planted_user.py", "from blocklib.planted import WIDTH\n\ndef doubled():\n    return 2 * WIDTH\n"
+    )
     project.snippet("a.py", "from blocklib.planted_user import doubled\nprint('doubled', doubled())\n")
     project.snippet("b.py", "import time\nprint('stamp', time.time_ns())\n")
     fences = "\n\n".join(f'```python exec="on"\n--8<-- "{name}.py"\n```' for name in "ab")

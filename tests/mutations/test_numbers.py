@@ -112,12 +112,19 @@ def test_a_plant(site, name, file, old, new, line, message):
 
 def test_a_magnitude_outside_the_link(site):
     plant(site, ZH, "[1,678 万][paths]", "[1,678][paths] 万")
-    assert_found(site, [(ZH, 27, "'万' belongs to the number and stands outside the link"), (ZH, 27, "printed 1,678 but")])
+    assert_found(
+        site, [(ZH, 27, "'万' belongs to the number and stands outside the link"), (ZH, 27, "printed 1,678 but")]
+    )
 
 
 def test_a_given_that_the_section_does_not_have(site):
     # Under another heading the page's given still holds, so the plant goes where none does.
-    plant(site, SEN, "# Sizes { #sizes }\n", "# Sizes { #sizes }\n\n## A { #a }\n\n[4](fact:implicit_paths?blocks).\n\n## B { #b }\n")
+    plant(
+        site,
+        SEN,
+        "# Sizes { #sizes }\n",
+        "# Sizes { #sizes }\n\n## A { #a }\n\n[4](fact:implicit_paths?blocks).\n\n## B { #b }\n",
+    )
     assert_found(site, [(SEN, 5, "no [..](given:blocks) stands there")])
 
 

@@ -68,9 +68,7 @@ class Project:
 
     def build(self, *options: str, **env: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "mkdocs", "build", *options]
-        return subprocess.run(
-            command, cwd=self.root, env=self.env(**env), capture_output=True, text=True, timeout=120
-        )
+        return subprocess.run(command, cwd=self.root, env=self.env(**env), capture_output=True, text=True, timeout=120)
 
     def html(self, address: str) -> str:
         return (self.site / address / "index.html").read_text("utf-8")

@@ -11,7 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CSS = ROOT / "docs" / "assets" / "css"
 SHEETS = {p.name: p.read_text("utf-8") for p in sorted(CSS.glob("*.css"))}
 SCRIPTS = {p.name: p.read_text("utf-8") for p in sorted((ROOT / "docs" / "assets" / "js").glob("*.js"))}
-TEMPLATES = {p.relative_to(ROOT).as_posix(): p.read_text("utf-8") for p in sorted((ROOT / "blocklib/site/theme").rglob("*.html"))}
+TEMPLATES = {
+    p.relative_to(ROOT).as_posix(): p.read_text("utf-8") for p in sorted((ROOT / "blocklib/site/theme").rglob("*.html"))
+}
 MODULES = {p.relative_to(ROOT).as_posix(): p.read_text("utf-8") for p in sorted((ROOT / "blocklib").rglob("*.py"))}
 
 # WCAG 2 contrast against page, raised surface and card, measured by hand when the colours were chosen.
@@ -231,7 +233,12 @@ def theme() -> Path:
 def test_the_blocks_we_fill_exist_in_the_theme():
     base = (theme() / "base.html").read_text("utf-8")
     offered = set(re.findall(r"{%-?\s*block (\w+)", base))
-    ours = set(re.findall(r"{%-?\s*block (\w+)", TEMPLATES["blocklib/site/theme/main.html"] + TEMPLATES["blocklib/site/theme/404.html"]))
+    ours = set(
+        re.findall(
+            r"{%-?\s*block (\w+)",
+            TEMPLATES["blocklib/site/theme/main.html"] + TEMPLATES["blocklib/site/theme/404.html"],
+        )
+    )
     assert ours <= offered and {"site_nav", "container", "site_meta"} <= ours
 
 

@@ -93,7 +93,7 @@ def test_a_torch_warning_is_an_error(tmp_path):
         execute(tmp_path, "import torch\ntorch.tensor(torch.ones(2))\nprint(1)")
 
 
-@pytest.mark.parametrize("fence", ["", "print(1)", '--8<-- "a.py"\nprint(1)', '--8<-- a.py'])
+@pytest.mark.parametrize("fence", ["", "print(1)", '--8<-- "a.py"\nprint(1)', "--8<-- a.py"])
 def test_a_fence_holds_one_include(fence):
     with pytest.raises(BlocklibError, match="an executed fence"):
         included(fence)

@@ -21,7 +21,9 @@ def sound(project):
         f"[更多](more.md#end) 与 $x^2$。\n\n![标记](assets/mark.svg)\n\n{BLOCK.format('a.py')}",
         f"[More](more.md#end) and $x^2$.\n\n![mark](assets/mark.svg)\n\n{BLOCK.format('a.py')}",
     )
-    project.page("more", "只有文字的残差流。\n\n## 结尾 { #end }\n\n完。", "Only residual words.\n\n## End { #end }\n\nDone.")
+    project.page(
+        "more", "只有文字的残差流。\n\n## 结尾 { #end }\n\n完。", "Only residual words.\n\n## End { #end }\n\nDone."
+    )
     project.snippet("a.py", 'from blocklib import show, Text\nshow(Text("平方", "square"), 8 ** 2)\n')
     project.sign()
     return project
@@ -41,7 +43,9 @@ class TestSoundSite:
         assert not list(built.site.rglob("*.zh*.html")) and not (built.site / "more.zh").exists()
 
     def test_language_title_and_site_name(self, built):
-        assert re.search(r'<html lang="zh"', built.html("more")) and "<title>more zh - 两本账</title>" in built.html("more")
+        assert re.search(r'<html lang="zh"', built.html("more")) and "<title>more zh - 两本账</title>" in built.html(
+            "more"
+        )
         assert re.search(r'<html lang="en"', built.html("en/more")) and "- Two Ledgers</title>" in built.html("en/more")
 
     def test_head_names_canonical_and_alternates(self, built):
@@ -56,7 +60,9 @@ class TestSoundSite:
         assert not (built.site / "en/assets").exists()
         checked = 0
         for page in built.site.rglob("*.html"):
-            for ref in re.findall(r'(?:href|src|data-worker|data-library|data-index)="([^"#]+)', page.read_text("utf-8")):
+            for ref in re.findall(
+                r'(?:href|src|data-worker|data-library|data-index)="([^"#]+)', page.read_text("utf-8")
+            ):
                 ref = ref.split("?")[0]
                 if "://" in ref or ref.startswith(("mailto:", "data:")):
                     continue
@@ -85,7 +91,9 @@ class TestSoundSite:
         assert not (built.site / "search/search_index.json").exists()
 
     def test_one_sitemap_robots_and_an_error_page_in_each_language(self, built):
-        assert (built.site / "sitemap.xml").read_text("utf-8").count("<loc>") == len(list(built.site.rglob("index.html")))
+        assert (built.site / "sitemap.xml").read_text("utf-8").count("<loc>") == len(
+            list(built.site.rglob("index.html"))
+        )
         assert not (built.site / "en/sitemap.xml").exists() and not list(built.site.rglob("*.gz"))
         assert "Sitemap: https://books.example/two/sitemap.xml" in (built.site / "robots.txt").read_text("utf-8")
         for name, lang in (("404.html", "zh"), ("en/404.html", "en")):
@@ -95,19 +103,25 @@ class TestSoundSite:
     def test_nothing_of_the_machinery_is_published(self, built):
         published = {p.suffix for p in built.site.rglob("*") if p.is_file()}
         assert not published & {".md", ".facts", ".toml", ".bib", ".py"}
-        assert not re.search(r"site:/|tl-exhibit-slot|data-tl-slot", "".join(p.read_text("utf-8") for p in built.site.rglob("*.html")))
+        assert not re.search(
+            r"site:/|tl-exhibit-slot|data-tl-slot", "".join(p.read_text("utf-8") for p in built.site.rglob("*.html"))
+        )
 
     def test_version_and_commit_stand_in_the_footer(self, built):
         assert "abc123" in built.html("more") and "0." in built.html("more")
 
     def test_no_page_asks_another_host(self, built):
         for page in built.site.rglob("*.html"):
-            assert not re.search(r'<(?:script|img|link)[^>]+(?:src|href)="https?://(?!books\.example)', page.read_text("utf-8"))
+            assert not re.search(
+                r'<(?:script|img|link)[^>]+(?:src|href)="https?://(?!books\.example)', page.read_text("utf-8")
+            )
 
 
 def differing(a: Path, b: Path) -> list[str]:
     files = {p.relative_to(base).as_posix() for base in (a, b) for p in base.rglob("*") if p.is_file()}
-    return sorted(f for f in files if not ((a / f).is_file() and (b / f).is_file() and filecmp.cmp(a / f, b / f, False)))
+    return sorted(
+        f for f in files if not ((a / f).is_file() and (b / f).is_file() and filecmp.cmp(a / f, b / f, False))
+    )
 
 
 def test_warm_and_cold_builds_are_equal_and_a_warm_one_renders_and_imports_nothing(built, tmp_path):
@@ -127,7 +141,11 @@ def test_warm_and_cold_builds_are_equal_and_a_warm_one_renders_and_imports_nothi
     import sys
 
     warm = subprocess.run(
-        [sys.executable, str(probe), str(tmp_path / "warm")], cwd=built.root, env=built.env(), capture_output=True, text=True
+        [sys.executable, str(probe), str(tmp_path / "warm")],
+        cwd=built.root,
+        env=built.env(),
+        capture_output=True,
+        text=True,
     )
     assert warm.stdout.strip() == "[([], 0)] []", warm.stdout + warm.stderr
     assert differing(built.site, tmp_path / "cold") == []
@@ -160,8 +178,15 @@ def test_all_faults_of_both_languages_are_reported_at_once_sorted_without_traceb
                 (30, "contains a link '#nothing'"), (32, "no exhibit 'no-such'"), (36, "no claim 'no-such'"),
                 (42, "block snippets/raise.py:2: TypeError: planted"),
             ]:  # fmt: skip
-                assert any(f.startswith(f"{path}:{line}: ") and message in f for f in found), (path, line, message, found)
-        key = [(f.split(":")[0], int(re.match(r"[^:]+:(\d+)", f)[1]) if re.match(r"[^:]+:(\d+)", f) else 0) for f in found]
+                assert any(f.startswith(f"{path}:{line}: ") and message in f for f in found), (
+                    path,
+                    line,
+                    message,
+                    found,
+                )
+        key = [
+            (f.split(":")[0], int(re.match(r"[^:]+:(\d+)", f)[1]) if re.match(r"[^:]+:(\d+)", f) else 0) for f in found
+        ]
         assert key == sorted(key)
 
 

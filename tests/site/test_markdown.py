@@ -61,7 +61,16 @@ def test_bold_beside_chinese_and_punctuation(text, bold):
 
 
 @pytest.mark.parametrize(
-    "text", ["2026. 年的事", "16384. 是宽度", "2*3*4 = 24", "1024*1024", "a 2 * 3 * 4 b", "x_1_y 与 d_model_2", "3.14 与 1,024"]
+    "text",
+    [
+        "2026. 年的事",
+        "16384. 是宽度",
+        "2*3*4 = 24",
+        "1024*1024",
+        "a 2 * 3 * 4 b",
+        "x_1_y 与 d_model_2",
+        "3.14 与 1,024",
+    ],
 )
 def test_numbers_survive(text):
     shown = re.sub(r"<[^>]+>", "", convert(text))
@@ -78,7 +87,9 @@ def test_headings_carry_their_explicit_ids():
     assert re.findall(r'<h2 id="([^"]+)"', html) == ["kv-cache", "two-ledgers"]
 
 
-@pytest.mark.parametrize("text", ["# T { #t }\n\n开头一句。\n{ .tl-standfirst }", "# T { #t }\n\n开头 **一句**。 { .tl-standfirst }"])
+@pytest.mark.parametrize(
+    "text", ["# T { #t }\n\n开头一句。\n{ .tl-standfirst }", "# T { #t }\n\n开头 **一句**。 { .tl-standfirst }"]
+)
 def test_the_standfirst_may_end_its_line_or_stand_below(text):
     html = convert(text)
     assert '<p class="tl-standfirst">开头' in html and "{" not in html
@@ -94,7 +105,10 @@ def test_a_claim_stands_between_head_and_foot():
 
 def test_an_exhibit_gets_its_finished_caption():
     html = convert("/// exhibit | norm-ops\n**Bold** and `code` and $x$.\n///")
-    assert '<figcaption><strong>Bold</strong> and <code>code</code> and <span class="arithmatex">\\(x\\)</span>.</figcaption>' in html
+    assert (
+        '<figcaption><strong>Bold</strong> and <code>code</code> and <span class="arithmatex">\\(x\\)</span>.</figcaption>'
+        in html
+    )
     two = convert("/// exhibit | norm-ops\nOne.\n\nTwo.\n///")
     assert "<figcaption><p>One.</p>\n<p>Two.</p></figcaption>" in two
 

@@ -23,7 +23,9 @@ def inline(tex: str) -> str:
 
 
 def test_formulas_become_html_and_mathml(formulas):
-    html, faults = formulas.render(inline("x^2 &lt; \\sqrt{y}") + '\n<div class="arithmatex">\\[\n\\frac{1}{2}\n\\]</div>')
+    html, faults = formulas.render(
+        inline("x^2 &lt; \\sqrt{y}") + '\n<div class="arithmatex">\\[\n\\frac{1}{2}\n\\]</div>'
+    )
     assert faults == []
     assert html.count("<math") == 2 and html.count('class="katex-html" aria-hidden="true"') == 2
     assert "arithmatex" not in html and '<div class="tl-math">' in html and "<script" not in html
@@ -38,7 +40,17 @@ def test_one_process_serves_all_and_none_starts_when_warm(formulas, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "tex", ["\\nosuch", "x^", "\\frac{1}", "\\href{https://example.org}{8}", "\\url{http://x}", "\\includegraphics{a}", "字", "é"]
+    "tex",
+    [
+        "\\nosuch",
+        "x^",
+        "\\frac{1}",
+        "\\href{https://example.org}{8}",
+        "\\url{http://x}",
+        "\\includegraphics{a}",
+        "字",
+        "é",
+    ],
 )
 def test_refused_formulas_are_faults_and_stay_as_source(formulas, tex):
     html, faults = formulas.render(inline("ok") + inline(tex))

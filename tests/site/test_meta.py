@@ -64,10 +64,17 @@ def test_pages_of_the_second_language_reach_the_assets_of_the_root(before, after
 
 @pytest.mark.parametrize(
     ("lang", "url", "expected"),
-    [("zh", "./", "./x"), ("zh", "primer/shape/", "../../x"), ("en", "./", "../x"), ("en", "primer/shape/", "../../../x")],
+    [
+        ("zh", "./", "./x"),
+        ("zh", "primer/shape/", "../../x"),
+        ("en", "./", "../x"),
+        ("en", "primer/shape/", "../../../x"),
+    ],
 )
 def test_addresses_below_the_root_resolve_at_any_depth(lang, url, expected):
-    assert meta.from_root('<a href="site:/x" data-p="site:/x">', lang, url) == f'<a href="{expected}" data-p="{expected}">'
+    assert (
+        meta.from_root('<a href="site:/x" data-p="site:/x">', lang, url) == f'<a href="{expected}" data-p="{expected}">'
+    )
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,19 @@ def ask(**request):
 
 
 DOCS = [
-    {"u": "a/", "p": "残差", "h": "", "t": "残差流把每层的输出加回去。Llama-3-8B 有 80.3 亿个参数，KV 缓存每词元 128 KiB。"},
+    {
+        "u": "a/",
+        "p": "残差",
+        "h": "",
+        "t": "残差流把每层的输出加回去。Llama-3-8B 有 80.3 亿个参数，KV 缓存每词元 128 KiB。",
+    },
     {"u": "b/#x", "p": "归一化", "h": "层归一化", "t": "两本账：implicit_paths 给出 16,777,216 条路径；流水账不算。"},
-    {"u": "c/", "p": "Normalisation", "h": "", "t": "The residual stream of Llama-3-8B (8.03B parameters) has 24 layers; pre-norm."},
+    {
+        "u": "c/",
+        "p": "Normalisation",
+        "h": "",
+        "t": "The residual stream of Llama-3-8B (8.03B parameters) has 24 layers; pre-norm.",
+    },
     {"u": "d/", "p": "Other", "h": "", "t": "Nothing of the kind: streams of water, 18 paths."},
 ]
 
@@ -95,7 +105,9 @@ def test_found_words_are_marked_in_a_part_of_the_text():
 
 
 def test_hits_are_gathered_by_page():
-    docs = [{"u": f"p/#{i}", "p": "页", "h": f"节{i}", "t": "残差"} for i in range(3)] + [{"u": "q/", "p": "别页", "h": "", "t": "残差"}]
+    docs = [{"u": f"p/#{i}", "p": "页", "h": f"节{i}", "t": "残差"} for i in range(3)] + [
+        {"u": "q/", "p": "别页", "h": "", "t": "残差"}
+    ]
     (answer,) = ask(docs=docs, queries=["残差"])["answers"]
     assert sorted((page["url"], len(page["items"])) for page in answer) == [("p/", 3), ("q/", 1)]
 

@@ -56,8 +56,12 @@ def six_stages(stage: int, seed: int) -> State:
     place = list(range(WIDTH))
     series = [Series(Text("主路", "main line"), x=place, y=main, mark="bar", role="ink", thickness=0.34)]
     if hand:
-        series = [Series(Text("主路", "main line"), x=[i - 0.2 for i in place], y=main, mark="bar", role="ink", thickness=0.34),
-                  Series(Text("拷贝", "copy"), x=[i + 0.2 for i in place], y=hand, mark="bar", role="c1", thickness=0.34)]
+        series = [
+            Series(
+                Text("主路", "main line"), x=[i - 0.2 for i in place], y=main, mark="bar", role="ink", thickness=0.34
+            ),
+            Series(Text("拷贝", "copy"), x=[i + 0.2 for i in place], y=hand, mark="bar", role="c1", thickness=0.34),
+        ]
     reach = max(abs(v) for s in range(2) for row in walk(s).values() for v in row) * 1.1
     writes = sum(stage >= s for s in (3, 6))
     what = {0: Text("块刚收到输入", "the block has just received its input"),
@@ -117,7 +121,11 @@ def attention_ffn_cost(model: str, rule: str) -> State:
     for name in COST_MODELS:
         c = params.textbook(load(name).config.d_model) if rule == "textbook" else load(name).config
         a, f = params.attention_weights(c), params.ffn_weights(c)
-        label = Text(f"宽 {num(c.d_model)}", f"width {num(c.d_model)}") if rule == "textbook" else Text.same(load(name).name)
+        label = (
+            Text(f"宽 {num(c.d_model)}", f"width {num(c.d_model)}")
+            if rule == "textbook"
+            else Text.same(load(name).name)
+        )
         rows.append((label, f"{num(a)} / {num(f)}", num(Fraction(f, a))))
     return State(
         Chart([Series(Text("权重", "weights"), x=(attention, ffn), y=(0, 1), mark="hbar", role="c1", thickness=0.62)],

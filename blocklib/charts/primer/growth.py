@@ -37,7 +37,10 @@ def growth(factor: Fraction) -> State:
         f"每层乘 **{num(factor)}**，**{LAYERS}** 层之后量级是起点的 **{said}** 倍：{way.zh}。",
         f"With a factor of **{num(factor)}** per layer, the size after **{LAYERS}** layers is **{said}** times the "
         f"start: {way.en}.")  # fmt: skip
-    rows = [(Text(f"{k} 层之后", f"after layer {k}"), num(compound_factor(factor, k), 5)) for k in (0, 1, 2, 4, 8, 12, 16, 20, LAYERS)]
+    rows = [
+        (Text(f"{k} 层之后", f"after layer {k}"), num(compound_factor(factor, k), 5))
+        for k in (0, 1, 2, 4, 8, 12, 16, 20, LAYERS)
+    ]
     return State(
         Chart(series, height=270, narrow_height=250,
               x=Axis(unit=Text("层", "layer"), range=(0, LAYERS), ticks=(0, 8, 16, LAYERS)),
@@ -52,7 +55,11 @@ def growth(factor: Fraction) -> State:
 # An input that can be checked by hand: eight whole numbers with mean 3 and population standard deviation 4, so
 # their root mean square is 5.
 VECTOR = (6, -2, 10, 1, -1, 7, 0, 3)
-STEPS = (Text("原样", "as it came"), Text("减去均值", "mean subtracted"), Text("再除以标准差", "then divided by the deviation"))
+STEPS = (
+    Text("原样", "as it came"),
+    Text("减去均值", "mean subtracted"),
+    Text("再除以标准差", "then divided by the deviation"),
+)
 
 
 @cache
@@ -135,14 +142,20 @@ def norm_toggle(norm: str, centre: int) -> State:
     name, place = dict(NORMS)[norm], list(range(len(out)))
     if norm == "layernorm":
         size, middle = variance(given) ** 0.5, 0
-        how = Text(f"减去均值，再除以标准差 **{num(size)}**", f"less their mean, divided by the standard deviation **{num(size)}**")
+        how = Text(
+            f"减去均值，再除以标准差 **{num(size)}**",
+            f"less their mean, divided by the standard deviation **{num(size)}**",
+        )
         why = Text("减过均值，所以总是零", "always zero, since the mean was subtracted")
     else:
         size, middle = rms(given), rmsnorm_output_mean(centre, Fraction(variance(given) ** 0.5))
         how = Text(f"除以均方根 **{num(size)}**", f"divided by their root mean square **{num(size)}**")
         why = Text("输入的均值除以均方根", "the input's mean over its root mean square")
         if centre == 0:
-            why = Text("输入的均值本来就是零，此时两种归一化重合", "the input's mean was zero already, and the two norms coincide")
+            why = Text(
+                "输入的均值本来就是零，此时两种归一化重合",
+                "the input's mean was zero already, and the two norms coincide",
+            )
     sentence = Text(
         f"**{name}**：输入 {listed(given)} 的均值是 **{num(centre)}**；{how.zh}，得到 **{listed(out)}**，均值 **{num(middle)}**：{why.zh}。",
         f"**{name}**: the inputs {listed(given)} have mean **{num(centre)}**; {how.en}, they become **{listed(out)}** with mean "

@@ -35,7 +35,9 @@ def assemble(line: int, model: str) -> State:
     code, what = SIX[line - 1]
     y = list(range(6))
     before = y[: line - 1]
-    series = [Series(Text("此行", "this line"), x=[widths[line - 1]], y=[line - 1], mark="hbar", role="c1", thickness=0.6)]
+    series = [
+        Series(Text("此行", "this line"), x=[widths[line - 1]], y=[line - 1], mark="hbar", role="c1", thickness=0.6)
+    ]
     if before:
         series.insert(0, Series(Text("已装好", "in place"), x=[widths[i] for i in before], y=before, mark="hbar",
                                 role="ghost", thickness=0.6))  # fmt: skip
@@ -69,6 +71,7 @@ def assemble(line: int, model: str) -> State:
 )  # fmt: skip
 def causal_mask(position: int, mask: str) -> State:
     """The grid of who may read whom; the chosen position's row is filled."""
+
     def opened(row: int) -> int:
         return visible_positions(row) if mask == "causal" else POSITIONS
 

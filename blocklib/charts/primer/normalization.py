@@ -28,8 +28,10 @@ def widths() -> tuple[int, ...]:
 def models_with(norm: str, width: int | None = None) -> list[tuple[str, int]]:
     """(name, width) of the atlas' models with this norm, by width; ``width`` keeps those of one width."""
     found = ((load(m).name, load(m).config) for m in MODEL_IDS)
-    return sorted(((name, c.d_model) for name, c in found if c.norm == norm and width in (None, c.d_model)),
-                  key=lambda pair: pair[1])
+    return sorted(
+        ((name, c.d_model) for name, c in found if c.norm == norm and width in (None, c.d_model)),
+        key=lambda pair: pair[1],
+    )
 
 
 def steps(width: int, core: bool) -> list[tuple[Text, Text, int, int]]:
@@ -56,29 +58,52 @@ def norm_ops_exhibit(d_model: int, count: str) -> State:
     total = {kind: ops(kind, d_model) for kind in KINDS}
     rows = steps(d_model, core=count == "core")
     series = [
-        Series(full, x=(ln, rms) if rms else (ln,), y=(0, 1) if rms else (0,), mark="hbar", stack="norm",
-               role="ghost" if rms else "run", labels=(short, short) if rms else (short,))
+        Series(
+            full,
+            x=(ln, rms) if rms else (ln,),
+            y=(0, 1) if rms else (0,),
+            mark="hbar",
+            stack="norm",
+            role="ghost" if rms else "run",
+            labels=(short, short) if rms else (short,),
+        )
         for full, short, ln, rms in rows
     ]
     here = {kind: models_with(kind, d_model) for kind in KINDS}
     reach = ops("layernorm", d_model)
     for row, kind in enumerate(KINDS):
-        points = [(name, ops(kind, width), width) for name, width in models_with(kind)
-                  if ops(kind, width) <= reach]
+        points = [(name, ops(kind, width), width) for name, width in models_with(kind) if ops(kind, width) <= reach]
         others = [p for p in points if p[2] != d_model]
         if others:
-            series.append(Series(Text(f"其他模型的 {NAMES[kind]}", f"{NAMES[kind]} of other models"), mark="points",
-                                 x=[p[1] for p in others], y=[row + 0.48] * len(others), role="ghost",
-                                 notes=[Text(f"{n}，宽 {num(w)}：{num(v)} 次", f"{n}, width {num(w)}: {num(v)}")
-                                        for n, v, w in others]))
+            series.append(
+                Series(
+                    Text(f"其他模型的 {NAMES[kind]}", f"{NAMES[kind]} of other models"),
+                    mark="points",
+                    x=[p[1] for p in others],
+                    y=[row + 0.48] * len(others),
+                    role="ghost",
+                    notes=[
+                        Text(f"{n}，宽 {num(w)}：{num(v)} 次", f"{n}, width {num(w)}: {num(v)}") for n, v, w in others
+                    ],
+                )
+            )
         if here[kind]:
             names = [name for name, _ in here[kind]]
             more = len(names) - 1
-            label = Text(names[0] + (f" 等 {more + 1} 个模型" if more else ""),
-                         names[0] + (f" and {more} more" if more else ""))
-            series.append(Series(Text("这一宽度的模型", "models of this width"), mark="points", role="ink",
-                                 x=[total[kind]], y=[row + 0.48], labels=[label],
-                                 place="left" if row == 0 else "below"))
+            label = Text(
+                names[0] + (f" 等 {more + 1} 个模型" if more else ""), names[0] + (f" and {more} more" if more else "")
+            )
+            series.append(
+                Series(
+                    Text("这一宽度的模型", "models of this width"),
+                    mark="points",
+                    role="ink",
+                    x=[total[kind]],
+                    y=[row + 0.48],
+                    labels=[label],
+                    place="left" if row == 0 else "below",
+                )
+            )
     saved = total["layernorm"] - total["rmsnorm"]
     share = percent(saved / total["layernorm"])
     ln, rms, gap, d = (f"**{num(v)}**" for v in (total["layernorm"], total["rmsnorm"], saved, d_model))
@@ -88,7 +113,8 @@ def norm_ops_exhibit(d_model: int, count: str) -> State:
         f"宽度 {d}（{both.zh}）：LayerNorm 每个向量做 {ln} 次运算，RMSNorm 做 {rms} 次，少 {gap} 次，即 **{share}**。"
         f"这一宽度的真实模型：{'、'.join(users)}。",
         f"At width {d}, {both.en}, LayerNorm takes {ln} operations a vector and RMSNorm {rms}: {gap} fewer, "
-        f"or **{share}**. Real models of this width: {', '.join(users)}.")
+        f"or **{share}**. Real models of this width: {', '.join(users)}.",
+    )
     table = [(full, ln_ops, rms_ops or "—") for full, _, ln_ops, rms_ops in rows]
     table.append((Text("合计", "total"), total["layernorm"], total["rmsnorm"]))
     for kind in KINDS:
@@ -97,15 +123,20 @@ def norm_ops_exhibit(d_model: int, count: str) -> State:
             label = Text(f"{name}（宽 {num(width)}）", f"{name} (width {num(width)})")
             table.append((label, value, "—") if kind == "layernorm" else (label, "—", value))
     return State(
-        Chart(series, height=244, narrow_height=262,
-              x=Axis(unit=Text("次运算 / 向量", "operations per vector"), range=(0, reach)),
-              y=Axis(categories=tuple(NAMES[k] for k in KINDS), range=(-0.5, 1.9)),
-              totals=[num(total[k]) for k in KINDS],
-              summary=Text(
-                  f"两根横条，各按步骤分段：LayerNorm {num(total['layernorm'])} 次，"
-                  f"RMSNorm {num(total['rmsnorm'])} 次；条下的圆点是真实模型。",
-                  f"Two bars split into steps: LayerNorm {num(total['layernorm'])} operations, RMSNorm "
-                  f"{num(total['rmsnorm'])}; dots under the bars are real models.")),
+        Chart(
+            series,
+            height=244,
+            narrow_height=262,
+            x=Axis(unit=Text("次运算 / 向量", "operations per vector"), range=(0, reach)),
+            y=Axis(categories=tuple(NAMES[k] for k in KINDS), range=(-0.5, 1.9)),
+            totals=[num(total[k]) for k in KINDS],
+            summary=Text(
+                f"两根横条，各按步骤分段：LayerNorm {num(total['layernorm'])} 次，"
+                f"RMSNorm {num(total['rmsnorm'])} 次；条下的圆点是真实模型。",
+                f"Two bars split into steps: LayerNorm {num(total['layernorm'])} operations, RMSNorm "
+                f"{num(total['rmsnorm'])}; dots under the bars are real models.",
+            ),
+        ),
         sentence,
         Table((Text("步骤或模型", "Step or model"), "LayerNorm", "RMSNorm"), table, total=len(rows)),
     )

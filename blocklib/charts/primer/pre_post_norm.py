@@ -88,7 +88,13 @@ def pre_post_walk(step: int, size: Fraction) -> State:
 
 LAYERS = 24
 FACTORS = (Fraction("0.5"), unit_write_norm_factor(), Fraction("0.9"), Fraction(1), Fraction("1.1"))
-BRANCHES = (Fraction(0), Fraction("0.1"), Fraction("0.2"), cancelling_gain(Fraction(unit_write_norm_factor())), Fraction("0.7"))
+BRANCHES = (
+    Fraction(0),
+    Fraction("0.1"),
+    Fraction("0.2"),
+    cancelling_gain(Fraction(unit_write_norm_factor())),
+    Fraction("0.7"),
+)
 
 
 @exhibit(
@@ -119,7 +125,10 @@ def norm_factor_exhibit(norm_factor: Fraction, gain: Fraction) -> State:
     if c == 1:
         note = Text("c 等于一，两种排法重合。", " At c equal to one the two coincide.")
     elif abs(post[-1] - 1) < 1e-9:
-        note = Text("c(1+g) 恰好是一，总量守住了，捷径的一份没有。", " Here c(1+g) is one: the total holds, the skip's share does not.")
+        note = Text(
+            "c(1+g) 恰好是一，总量守住了，捷径的一份没有。",
+            " Here c(1+g) is one: the total holds, the skip's share does not.",
+        )
     else:
         note = Text("", "")
     sentence = Text(
@@ -127,7 +136,10 @@ def norm_factor_exhibit(norm_factor: Fraction, gain: Fraction) -> State:
         f"pre-norm 全部路径 **{say_pre}**，恒等路径 **1**。{note.zh}",
         f"With c at **{num(c)}** and g at **{num(gain)}** over **{LAYERS}** sublayers, post-norm keeps **{say_post}** in all and "
         f"**{say_id}** on the identity path; pre-norm keeps **{say_pre}** in all and **1** on the identity path.{note.en}")  # fmt: skip
-    rows = [(Text(f"{k} 个子层", f"{k} sublayers"), post[k], identity[k], pre[k], 1) for k in (0, 1, 2, 4, 8, 12, 16, 20, LAYERS)]
+    rows = [
+        (Text(f"{k} 个子层", f"{k} sublayers"), post[k], identity[k], pre[k], 1)
+        for k in (0, 1, 2, 4, 8, 12, 16, 20, LAYERS)
+    ]
     return State(
         Chart(series, height=290, narrow_height=300,
               x=Axis(unit=Text("子层", "sublayers"), range=(0, LAYERS), ticks=(0, 8, 16, LAYERS)),
@@ -189,7 +201,7 @@ WRITES = (("unit", Text("随机线性，单位大小", "random linear, unit size
           ("block", Text("attention 与 FFN", "attention and FFN")))  # fmt: skip
 
 
-RIGHT = 64      # the curve bends down: up to here words fit under it to the right of a point, then over it to the left
+RIGHT = 64  # the curve bends down: up to here words fit under it to the right of a point, then over it to the left
 
 
 def stream_words(blocks: int, theory: float, measured: float, expected: str, found: str) -> list[Series]:

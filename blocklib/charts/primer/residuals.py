@@ -48,7 +48,8 @@ def residual_toggle(skip: bool, scale: Fraction) -> State:
     times = Text(f"f 的输出乘以 {num(scale)}", f"f's output times {num(scale)}")
     sentence = Text(
         f"输入 x 是 {listed(x)}，{times.zh}，往后传的 **{passed.zh}** 是 **{listed(y)}**：{end.zh}。",
-        f"The input x is {listed(x)}; with {times.en}, **{passed.en}** passes on **{listed(y)}**: {end.en}.")
+        f"The input x is {listed(x)}; with {times.en}, **{passed.en}** passes on **{listed(y)}**: {end.en}.",
+    )
     reach = max(abs(a) + abs(b) for a, b in zip(x, full, strict=True)) * 1.15
     rows = [(head, two(x[i]), two(f[i]), two(y[i])) for i, head in enumerate(components(WIDTH))]
     return State(
@@ -96,7 +97,7 @@ def gradient_depth(layers: int, gain: Fraction) -> State:
         series.append(Series(s.name, x=[layers], y=[s.y[-1]], mark="points", role=s.role))
     ends = [f(gain, DEEPEST) for f in (bare_gradient, residual_gradient)]
     low, high = (float(f(1, *(abs(v) for v in ends))) for f in (min, max))
-    span = max(high / low, 10)                    # room for three lines of words over the highest line
+    span = max(high / low, 10)  # room for three lines of words over the highest line
     sentence = Text(
         f"每层的 g 是 **{num(gain)}**，穿过 **{layers}** 层：裸链条剩 **{num(bare[-1])}**；残差链条里恒等路径是 **1**，"
         f"全部路径加起来是 **{num(whole[-1])}**。",
@@ -142,17 +143,37 @@ def skip_rail(rail: bool, blocks: int) -> State:
         posts = [v for i in place for edge in (i - 0.42, i + 0.42) for v in (edge, edge)]
         series += [
             Series(Text("捷径", "skips"), x=(0.3, blocks + 0.7), y=(top, top), mark="line", role="c1"),
-            Series(Text("分岔与汇合", "forks and joins"), x=posts, y=[line, top] * (2 * blocks), mark="links", role="c1"),
+            Series(
+                Text("分岔与汇合", "forks and joins"), x=posts, y=[line, top] * (2 * blocks), mark="links", role="c1"
+            ),
         ]
-    series.append(Series(Text("块", "blocks"), x=place, y=[line] * blocks, mark="cells", role="c0", thickness=side,
-                         alpha=[min(1.0, max(0.08, float(v))) for v in reaching]))
+    series.append(
+        Series(
+            Text("块", "blocks"),
+            x=place,
+            y=[line] * blocks,
+            mark="cells",
+            role="c0",
+            thickness=side,
+            alpha=[min(1.0, max(0.08, float(v))) for v in reaching],
+        )
+    )
     said = Text(f"第一块收到 {num(first)}", f"block 1 receives {num(first)}")
     if rail:
         said = Text(f"第一块：恒等路径 1，全部路径 {num(first)}", f"block 1: identity path 1, all paths {num(first)}")
     series.append(Series(Text("读数", "reading"), x=[0.3], y=[-0.85], mark="label", role="ink", labels=[said], place="right",
                          bold=True))  # fmt: skip
-    series.append(Series(Text("来向", "where it comes from"), x=[blocks + 0.9], y=[line], mark="label", role="ink-2",
-                         labels=[Text("← 梯度", "← gradient")], place="right"))
+    series.append(
+        Series(
+            Text("来向", "where it comes from"),
+            x=[blocks + 0.9],
+            y=[line],
+            mark="label",
+            role="ink-2",
+            labels=[Text("← 梯度", "← gradient")],
+            place="right",
+        )
+    )
     bare = bare_gradient(RAIL_GAIN, blocks)
     g = num(RAIL_GAIN)
     sentence = Text(
@@ -231,8 +252,16 @@ def depths() -> State:
     shallow, deep = (cited(f"plain_depth?network={which}") for which in ("shallower", "deeper"))
     deepest, next_year = cited("resnet_depth"), cited("preact_resnet_depth")
     rows = [
-        (Text("不带残差，CIFAR-10，训练误差较低的", "without residuals, CIFAR-10, the lower training error"), "2015-12", num(shallow)),
-        (Text("不带残差，CIFAR-10，训练误差较高的", "without residuals, CIFAR-10, the higher training error"), "2015-12", num(deep)),
+        (
+            Text("不带残差，CIFAR-10，训练误差较低的", "without residuals, CIFAR-10, the lower training error"),
+            "2015-12",
+            num(shallow),
+        ),
+        (
+            Text("不带残差，CIFAR-10，训练误差较高的", "without residuals, CIFAR-10, the higher training error"),
+            "2015-12",
+            num(deep),
+        ),
         (Text("Highway，门控捷径", "Highway, gated skips"), "2015-05", Text("数百", "hundreds")),
         (Text("ResNet-152，ImageNet", "ResNet-152, ImageNet"), "2015-12", num(deepest)),
         (Text("预激活 ResNet，CIFAR", "pre-activation ResNet, CIFAR"), "2016-03", num(next_year)),
@@ -243,7 +272,11 @@ def depths() -> State:
         f"Without residuals **{deep}** layers already have a higher training error than **{shallow}** on CIFAR-10; with them the same 2015 paper "
         f"goes to **{deepest}**, and another a year later to **{num(next_year)}**. Highway Networks, in May 2015, had gated "
         f"skips and speak of hundreds of layers.")  # fmt: skip
-    names = [Text("不带残差，较浅", "without, shallower"), Text("不带残差，较深", "without, deeper"), Text("ResNet-152", "ResNet-152")]
+    names = [
+        Text("不带残差，较浅", "without, shallower"),
+        Text("不带残差，较深", "without, deeper"),
+        Text("ResNet-152", "ResNet-152"),
+    ]
     return State(
         Chart([Series(Text("不带残差", "without residuals"), x=(shallow, deep), y=(0, 1), mark="hbar", role="ghost", thickness=0.6),
                Series(Text("带残差", "with residuals"), x=[deepest], y=[2], mark="hbar", role="c1", thickness=0.6)],

@@ -100,17 +100,28 @@ def depth_scaling_exhibit(factor: float, base: str) -> State:
         depth, width = Fraction(c.n_layers, origin.config.n_layers), Fraction(c.d_model, origin.config.d_model)
         rows.append((load(model).name, num(depth), num(width), num(ratio)))
         if 1 <= width <= 8 and 1 <= ratio <= 64 and model != base:
-            note = Text(f"{load(model).name}：深 {num(depth)} 倍，宽 {num(width)} 倍，共 {num(ratio)} 倍",
-                        f"{load(model).name}: {num(depth)} × depth, {num(width)} × width, {num(ratio)} × in all")
+            note = Text(
+                f"{load(model).name}：深 {num(depth)} 倍，宽 {num(width)} 倍，共 {num(ratio)} 倍",
+                f"{load(model).name}: {num(depth)} × depth, {num(width)} × width, {num(ratio)} × in all",
+            )
             points.append((width, ratio, note))
     if points:
-        lines.append(Series(Text("真实模型，按宽度", "real models, by width"), x=[p[0] for p in points],
-                            y=[p[1] for p in points], mark="points", role="ghost", notes=[p[2] for p in points]))
+        lines.append(
+            Series(
+                Text("真实模型，按宽度", "real models, by width"),
+                x=[p[0] for p in points],
+                y=[p[1] for p in points],
+                mark="points",
+                role="ghost",
+                notes=[p[2] for p in points],
+            )
+        )
     sentence = Text(
         f"从 {origin.name} 出发，倍数 **{num(k)}**：只加深，块内矩阵变成 **{num(deep)}** 倍，共 **{num(start * deep)}** 个；"
         f"只加宽，变成 **{num(wide)}** 倍，共 **{num(start * wide)}** 个。",
         f"From {origin.name} with factor **{num(k)}**: deeper only, the blocks' matrices hold **{num(deep)}** times as many "
-        f"weights, **{num(start * deep)}**; wider only, **{num(wide)}** times as many, **{num(start * wide)}**.")
+        f"weights, **{num(start * deep)}**; wider only, **{num(wide)}** times as many, **{num(start * wide)}**.",
+    )
     return State(
         Chart(lines, height=300, narrow_height=300,
               x=Axis(unit=Text("倍数 k", "factor k"), range=(1, 8), ticks=(1, 2, 4, 8), log=True),
@@ -133,8 +144,16 @@ def beside(blocks: int, width: int, words: Text | str, below: bool | None = None
     """Words beside a point of the falling line where the line is not: over it to the right, under it to the left."""
     below = blocks > 24 if below is None else below
     at, place = ((blocks * 0.96, width / 1.2), "left") if below else ((blocks * 1.04, width * 1.2), "right")
-    return Series(Text("读数", "reading"), x=[at[0]], y=[at[1]], mark="label", role="ink",
-                  labels=[words], place=place, bold=isinstance(words, Text))
+    return Series(
+        Text("读数", "reading"),
+        x=[at[0]],
+        y=[at[1]],
+        mark="label",
+        role="ink",
+        labels=[words],
+        place=place,
+        bold=isinstance(words, Text),
+    )
 
 
 @exhibit(
