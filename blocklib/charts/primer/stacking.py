@@ -7,6 +7,8 @@ from fractions import Fraction
 from blocklib.atlas.model_facts import stack_params
 from blocklib.atlas.models import MODEL_IDS, load
 from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Table, exhibit, num, percent
+from blocklib.ledger import params
+from blocklib.ledger.config import Config
 from blocklib.text import Text
 from blocklib.theory import paths
 from blocklib.theory.scaling import (
@@ -65,6 +67,11 @@ def build_stack(blocks: int, model: str) -> State:
     )  # fmt: skip
 
 
+def matrices(config: Config) -> int:
+    """Weights in the matrices of all blocks of a model with attention in every block: its own, not the textbook's."""
+    return config.n_layers * (params.attention_weights(config) + params.ffn_weights(config))
+
+
 FACTORS = (1, 1.5, 2, 2.5, 3, 4, 6, 8)
 
 
@@ -77,10 +84,10 @@ FACTORS = (1, 1.5, 2, 2.5, 3, 4, 6, 8)
     ),
 )  # fmt: skip
 def depth_scaling_exhibit(factor: float, base: str) -> State:
-    """Block parameters against the factor: k for depth, k² for width; real models by depth and width over the base."""
+    """Block matrices against the factor: k for depth, k² for width (inner widths in step); real models by their own count."""
     k = Fraction(str(factor))
     origin = load(base)
-    start = matrix_params(origin.config.n_layers, origin.config.d_model)
+    start = matrices(origin.config)
     deep, wide = depth_scaling(k), width_scaling(k)
     grid = [Fraction(i, 8) for i in range(8, 65)]
     lines = [
@@ -96,7 +103,9 @@ def depth_scaling_exhibit(factor: float, base: str) -> State:
     rows, points = [], []
     for model in MODEL_IDS:
         c = load(model).config
-        ratio = Fraction(matrix_params(c.n_layers, c.d_model), start)
+        if c.full_layers < c.n_layers:  # a hybrid's recurrent layers have other matrices
+            continue
+        ratio = Fraction(matrices(c), start)
         depth, width = Fraction(c.n_layers, origin.config.n_layers), Fraction(c.d_model, origin.config.d_model)
         rows.append((load(model).name, num(depth), num(width), num(ratio)))
         if 1 <= width <= 8 and 1 <= ratio <= 64 and model != base:
