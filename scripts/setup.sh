@@ -8,26 +8,41 @@ say() { printf 'set-up: %s\n' "$*" >&2; }
 die() { printf 'set-up: %s\n' "$@" >&2; exit 1; }
 stamped() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
-python_ok() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1; }
+# 3.11.5, because a pinned package asks for it: Debian 12's own Python is 3.11.2.
+python_ok() { "$1" -c 'import sys; sys.exit(not (3, 11, 5) <= sys.version_info[:3] < (3, 14))' >/dev/null 2>&1; }
+python_minor() { "$1" -c 'import sys; print(sys.version_info[:2])' 2>/dev/null; }
 find_python() {
-  local candidate
-  for candidate in ${PYTHON:-} python3.13 python3.12 python3.11 python3 python; do
-    if command -v "$candidate" >/dev/null 2>&1 && python_ok "$candidate"; then command -v "$candidate"; return; fi
+  local candidate found=""
+  if [ -n "${PYTHON:-}" ]; then
+    command -v "$PYTHON" >/dev/null 2>&1 || die "PYTHON=$PYTHON is not a program."
+    python_ok "$PYTHON" || die "PYTHON=$PYTHON is not a Python from 3.11.5 to 3.13 ($("$PYTHON" -V 2>&1 | tail -n 1))."
+    command -v "$PYTHON"; return
+  fi
+  for candidate in python3.13 python3.12 python3.11 python3 python; do
+    if command -v "$candidate" >/dev/null 2>&1; then
+      if python_ok "$candidate"; then command -v "$candidate"; return; fi
+      found="$found $(command -v "$candidate") ($("$candidate" -V 2>&1 | tail -n 1));"
+    fi
   done
-  die "no Python 3.11, 3.12 or 3.13 found (looked for PYTHON, python3.13, python3.12, python3.11, python3)." \
-      "Install one of them, or name it: make PYTHON=/path/to/python3.12 ..."
+  die "no Python from 3.11.5 to 3.13 on the PATH. Found:${found:- none}" \
+      "Install one of them, or name it: make PYTHON=/path/to/python3.12 serve"
 }
 
 bring_packages() {
   local wanted; wanted=$(cat requirements.txt pyproject.toml | cksum)
+  if [ -n "${PYTHON:-}" ] && [ "$(python_minor "$PYTHON")" != "$(python_minor $venv/bin/python)" ]; then
+    find_python >/dev/null; rm -rf $venv  # another Python was named: the environment is made anew
+  fi
   stamped $venv/.stamp-python "$wanted" && python_ok $venv/bin/python && return
   local python; python=$(find_python)
   say "Python packages, pinned in requirements.txt, into $venv (a minute or two)"
   if ! python_ok $venv/bin/python; then rm -rf $venv; "$python" -m venv $venv ||
     die "could not make a virtual environment with $python (on Debian: apt-get install python3-venv)."; fi
   $venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt ||
-    die "pip could not install requirements.txt; its message is above. Set-up resumes where it stopped: run the command again."
-  $venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+    die "pip could not install requirements.txt with $($venv/bin/python -V); its message is above." \
+        "If the network failed, run the command again: set-up resumes where it stopped."
+  $venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ||
+    die "pip could not install the package itself; its message is above."
   printf %s "$wanted" > $venv/.stamp-python
 }
 
