@@ -26,7 +26,7 @@ def _config(model: str) -> Config:
 def parameters(model: Model) -> int:
     """All parameters of this model: a tied head once, biases and learned positions included, text model only.
 
-    中文：该模型的全部参数：共享的 head 只计一次，含偏置与可学习位置，只算文本部分。
+    中文：该模型的全部参数：绑定的输出头不重复计，含偏置与可学的位置编码，只算文本部分。
     """
     return params.count(_config(model)).total
 
@@ -49,7 +49,7 @@ def embedding_params(model: Model) -> int:
 def position_params(model: Model) -> int:
     """Parameters of this model's learned positions; zero where positions are computed.
 
-    中文：该模型可学习位置的参数；位置靠计算得到的模型为零。
+    中文：该模型可学的位置编码的参数；位置靠公式算出的模型为零。
     """
     return params.count(_config(model)).position
 
@@ -61,7 +61,7 @@ def position_params(model: Model) -> int:
 def head_params(model: Model) -> int:
     """Parameters of this model's head beyond the embedding table; zero when the two are tied.
 
-    中文：该模型 head 在 embedding 之外的参数；两者共享时为零。
+    中文：该模型输出头在 embedding 之外的参数；两者绑定时为零。
     """
     return params.count(_config(model)).head
 
@@ -73,7 +73,7 @@ def head_params(model: Model) -> int:
 def tied_saving(model: Model) -> int:
     """Parameters that tying head and embedding saves in this model, or would save where they are not tied.
 
-    中文：head 与 embedding 共享时省下的参数；未共享的模型则是本可省下的。
+    中文：输出头与 embedding 绑定所省下的参数；没有绑定的模型，则是本可省下的。
     """
     config = _config(model)
     return config.vocab_size * config.d_model
@@ -87,7 +87,7 @@ def embedding_share(model: Model) -> Fraction:
     """Share of this model's parameters in the token embedding table; positions and an untied head not counted
     with it.
 
-    中文：token embedding 表占该模型参数的比例；位置与独立的 head 不算在内。
+    中文：token embedding 表占该模型参数的比例；位置编码与未绑定的输出头不算在内。
     """
     count = params.count(_config(model))
     return Fraction(count.embedding, count.total)
@@ -101,7 +101,7 @@ def block_params(model: Model) -> int:
     """Parameters of one block of this model, biases and norms included; in a hybrid, a block with full
     attention.
 
-    中文：该模型一个块的参数，含偏置与 norm；混合模型取完整 attention 的块。
+    中文：该模型一个块的参数，含偏置与归一化；混合模型取完整 attention 的块。
     """
     return params.block(_config(model)).total
 
@@ -110,7 +110,7 @@ def block_params(model: Model) -> int:
 def stack_params(model: Model) -> int:
     """Parameters of all blocks of this model together: no embedding, positions, final norm or head.
 
-    中文：该模型所有块合起来的参数；不含 embedding、位置、最后的 norm 与 head。
+    中文：该模型所有块合起来的参数；不含 embedding、位置编码、末尾归一化与输出头。
     """
     config = _config(model)
     return params.count(config).total - params.outside_blocks(config).total
@@ -156,7 +156,7 @@ def ffn_share(model: Model) -> Fraction:
 def model_attention_weights(model: Model) -> int:
     """Matrix weights of one full-attention layer of this model; no biases, no norm gains.
 
-    中文：该模型一个完整 attention 层的矩阵权重；不含偏置与 norm 增益。
+    中文：该模型一个完整 attention 层的矩阵权重；不含偏置与归一化的增益。
     """
     return params.attention_weights(_config(model))
 
@@ -206,7 +206,7 @@ def ffn_attention_ratio_with_biases(model: Model) -> int | Fraction:
 def kv_bytes_per_token(model: Model, dtype: Literal["fp32", "bf16", "fp16", "fp8", "int8"]) -> int:
     """Bytes that each further token adds to the key-value cache of one sequence.
 
-    中文：每多一个 token，单条序列的 KV cache 增加的字节数。
+    中文：每多一个 token，一条序列的 KV 缓存增加的字节数。
     """
     return cache.kv_bytes_per_token(_config(model), dtype)
 
@@ -219,7 +219,7 @@ def kv_bytes_per_token(model: Model, dtype: Literal["fp32", "bf16", "fp16", "fp8
 def kv_bytes(model: Model, dtype: Literal["fp32", "bf16", "fp16", "fp8", "int8"], tokens: int) -> int:
     """Bytes of the key-value cache of one sequence of this length: what the next token has to read.
 
-    中文：这么长的一条序列的 KV cache 字节数：生成下一个 token 时要读这么多。
+    中文：这么长的一条序列的 KV 缓存字节数：生成下一个 token 时要读这么多。
     """
     at_least("tokens", tokens, 0)
     return cache.kv_bytes(_config(model), dtype, tokens)

@@ -55,7 +55,7 @@ def model_kv_heads(model: Model) -> int:
 def model_head_dim(model: Model) -> int:
     """Width of one attention head of this model.
 
-    中文：该模型每个 attention 头的宽度。
+    中文：该模型每个 attention 头的宽度 head_dim。
     """
     return _config(model).head_dim
 
@@ -121,7 +121,7 @@ def linear_attention_layers(model: Model) -> int:
 def norms_per_token(model: Model) -> int:
     """Norms over the stream that one token meets in one forward pass: two per block and the final one.
 
-    中文：一个 token 前向一次经过的残差流 norm 数：每块两次，加最后一次。
+    中文：一个 token 前向一遍要过多少次残差流上的归一化：每块两次，末尾一次。
     """
     return 2 * _config(model).n_layers + 1
 
@@ -134,6 +134,6 @@ def norm_core_gap_per_token(model: Model) -> int:
     """Core operations that RMSNorm in place of LayerNorm would save one token in one forward pass of a model of
     this shape.
 
-    中文：这种形状的模型里，RMSNorm 代替 LayerNorm 时每个 token 前向一次省下的核心运算数。
+    中文：这种形状的模型若用 RMSNorm 代替 LayerNorm，每个 token 前向一遍省下的核心运算数。
     """
     return norms_per_token(model) * norm_core_gap(_config(model).d_model)

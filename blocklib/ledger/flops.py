@@ -67,7 +67,7 @@ def attention_flops(d_model: int, tokens: int) -> int:
     """FLOPs of textbook attention for one token that attends to this many positions, forward: projections,
     scores and weighted sum (a multiply-accumulate is two).
 
-    中文：教科书式 attention 每 token 前向的 FLOP：投影、打分与加权求和，attend 到这么多位置（一次乘加记两次）。
+    中文：教科书式 attention 每 token 前向的 FLOP：投影、打分与加权求和，读这么多个位置（一次乘加记两次）。
     """
     at_least("d_model", d_model, 1)
     config = params.textbook(d_model)
@@ -98,7 +98,7 @@ def ffn_crossover_tokens(d_model: int) -> int:
     """Positions attended to at which textbook attention costs one token as many FLOPs as the FFN; with fewer the
     FFN costs more.
 
-    中文：attend 到多少个位置时，教科书式 attention 每 token 的 FLOP 与 FFN 相等；少于它时 FFN 更贵。
+    中文：读多少个位置时，教科书式 attention 每 token 的 FLOP 与 FFN 相等；少于这个数，FFN 更贵。
     """
     at_least("d_model", d_model, 1)
     return crossover_tokens_of(params.textbook(d_model))
@@ -112,9 +112,9 @@ def ffn_crossover_tokens(d_model: int) -> int:
     ),
 )
 def ffn_crossover_tokens_causal(d_model: int) -> int:
-    """Prompt length at which the same costs meet on average under the causal mask, where a token sees half of
-    the prompt.
+    """Prompt length at which textbook attention costs a token as many FLOPs as the FFN on average under the
+    causal mask, where a token sees half of the prompt.
 
-    中文：因果 mask 下按平均计，两者相等时的提示长度；平均每个 token 只看到提示的一半。
+    中文：因果掩码下取平均，教科书式 attention 与 FFN 的 FLOP 相等时的提示长度；平均每个 token 只看到提示的一半。
     """
     return 2 * ffn_crossover_tokens(d_model)

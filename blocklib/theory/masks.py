@@ -36,7 +36,7 @@ def visible_positions(position: int) -> int:
     """Positions that this position reads under the causal mask, itself included; the first position is number
     zero.
 
-    中文：因果 mask 下这个位置能读到的位置数，含自己；位置从零数起。
+    中文：因果掩码下这个位置能读到的位置数，含自己；位置从零数起。
     """
     at_least("position", position, 0)
     return position + 1
@@ -52,7 +52,7 @@ def visible_positions(position: int) -> int:
 def causal_cells(positions: int) -> int:
     """Cells of the attention grid that the causal mask leaves open.
 
-    中文：attention 方格里因果 mask 放行的格数。
+    中文：attention 方格里因果掩码放行的格数。
     """
     at_least("positions", positions, 0)
     return positions * (positions + 1) // 2
@@ -62,7 +62,7 @@ def causal_cells(positions: int) -> int:
 def grid_cells(positions: int) -> int:
     """Cells of the attention grid without a mask: every position with every position.
 
-    中文：没有 mask 时 attention 方格的总格数：每个位置对每个位置。
+    中文：没有掩码时 attention 方格的总格数：每个位置对每个位置。
     """
     at_least("positions", positions, 0)
     return positions**2
@@ -75,7 +75,7 @@ def grid_cells(positions: int) -> int:
 def causal_share(positions: int) -> int | Fraction:
     """Share of the attention grid that the causal mask leaves open; it falls towards one half.
 
-    中文：因果 mask 放行的格占整个方格的比例；越长越接近一半。
+    中文：因果掩码放行的格占整个方格的比例；序列越长越接近一半。
     """
     at_least("positions", positions, 1)
     return plain(Fraction(causal_cells(positions), grid_cells(positions)))
@@ -92,7 +92,7 @@ def generation_reads(tokens: int) -> int:
     """Cached positions read in all, per layer, while this many tokens pass one at a time through a model with a
     key-value cache: the token at position t reads t + 1.
 
-    中文：有 KV cache、逐个处理这么多 token 时，每层总共读取的缓存位置数：位置 t 读 t+1 个。
+    中文：有 KV 缓存、逐个处理这么多 token 时，每层总共读取的缓存位置数：位置 t 读 t+1 个。
     """
     return causal_cells(tokens)
 

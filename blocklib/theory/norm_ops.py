@@ -125,7 +125,7 @@ def norm_gap_share(d_model: int) -> Fraction:
     """What RMSNorm saves in the two norms of a block, as a share of the block's matrix-multiplication FLOPs
     per token (24d², forward, attention scores left out; core operations).
 
-    中文：一个块的两个 norm 改用 RMSNorm 省下的核心运算，占该块每 token 前向矩阵乘 FLOP（24d²）的比例。
+    中文：一个块的两次归一化改用 RMSNorm，每 token 省下的核心运算占该块前向矩阵乘法 FLOP（24d²，不含 attention 打分）的比例。
     """
     at_least("d_model", d_model, 1)
     return Fraction(2 * norm_core_gap(d_model), 24 * d_model**2)

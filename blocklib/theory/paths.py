@@ -128,7 +128,7 @@ def paths_within(blocks: int, low: int, high: int) -> int | Fraction:
 def weighted_path_length(blocks: int, gain: Fraction) -> int | Fraction:
     """Average path length weighted by the gradient each path carries, when every branch scales it by this gain.
 
-    中文：按各路径携带的梯度加权的平均长度；每个分支把梯度乘上同一个增益。
+    中文：按各路径携带的梯度加权的平均长度；每条支路把梯度乘上同一个增益。
     """
     return plain(blocks * _share(blocks, gain))
 
@@ -164,9 +164,9 @@ def weighted_paths_within(blocks: int, gain: Fraction, low: int, high: int) -> i
     tests=("tests/theory/test_paths.py::test_doubling_depth_squares_the_count",),
 )
 def path_growth_on_doubling(blocks: int) -> int:
-    """How many times more paths a stack has after doubling its number of blocks: the old count once again.
+    """Factor by which doubling the blocks multiplies the paths: it is the old count, so the count is squared.
 
-    中文：块数翻倍后路径数变成原来的多少倍：恰好等于原来的路径数，即总数平方。
+    中文：块数翻倍，路径数变成原来的多少倍：这个倍数就是原来的路径数，所以路径数变成平方。
     """
     return quotient(implicit_paths(2 * blocks), implicit_paths(blocks))
 

@@ -38,7 +38,7 @@ def bare_gradient(gain: Fraction, layers: int) -> int | Fraction:
 def residual_gradient(gain: Fraction, layers: int) -> int | Fraction:
     """The whole product for a chain of residual layers: identity path and all branches together.
 
-    中文：残差链条的整个乘积：恒等路径与所有分支合在一起。
+    中文：残差链条的整个连乘：恒等路径与全部支路合在一起。
     """
     return _power(1 + fraction(gain), layers)
 
@@ -51,7 +51,7 @@ def scaled_skip_gradient(skip: Fraction, gain: Fraction, layers: int) -> int | F
     """The whole product when the skip connection carries this factor: zero gives the bare chain, one the
     residual chain.
 
-    中文：skip 连接带一个系数时的整个乘积：系数为零是裸链条，为一是残差链条。
+    中文：捷径带一个系数时的整个连乘：系数为零就是裸链条，为一就是残差链条。
     """
     return _power(fraction(skip) + fraction(gain), layers)
 
@@ -64,7 +64,7 @@ def bare_half_gain(layers: int) -> Exact:
     """The gain per layer at which a chain without residual connections keeps exactly half of its gradient;
     below it most is lost.
 
-    中文：使无残差链条恰好剩下一半梯度的每层增益；低于它，大半就丢了。
+    中文：每层的增益取这个值，裸链条恰好剩下一半梯度；再低，就丢掉大半。
     """
     at_least("layers", layers, 1)
     return root(Fraction(1, 2), layers)
@@ -80,7 +80,7 @@ def bare_half_gain(layers: int) -> Exact:
 def post_norm_gradient(norm_factor: Fraction, gain: Fraction, layers: int) -> int | Fraction:
     """The whole product for post-norm layers: the norm stands after the sum, so it scales skip and branch alike.
 
-    中文：post-norm 的整个乘积：norm 在求和之后，skip 与分支都被它缩放。
+    中文：post-norm 链条的整个连乘：归一化在求和之后，捷径与支路都被它缩放。
     """
     return _power(fraction(norm_factor) * (1 + fraction(gain)), layers)
 
@@ -95,7 +95,7 @@ def post_norm_gradient(norm_factor: Fraction, gain: Fraction, layers: int) -> in
 def pre_norm_gradient(norm_factor: Fraction, gain: Fraction, layers: int) -> int | Fraction:
     """The whole product for pre-norm layers: the norm stands inside the branch and leaves the skip alone.
 
-    中文：pre-norm 的整个乘积：norm 在分支里面，不碰 skip。
+    中文：pre-norm 链条的整个连乘：归一化在支路里面，不碰捷径。
     """
     return _power(1 + fraction(norm_factor) * fraction(gain), layers)
 
@@ -107,7 +107,7 @@ def pre_norm_gradient(norm_factor: Fraction, gain: Fraction, layers: int) -> int
 def post_norm_identity(norm_factor: Fraction, layers: int) -> int | Fraction:
     """What is left of the identity path of a post-norm chain: the norm's factor once per layer.
 
-    中文：post-norm 链条里恒等路径剩下的部分：每层乘一次 norm 的因子。
+    中文：post-norm 链条里恒等路径剩下的份额：每层乘一次归一化的因子。
     """
     return _power(fraction(norm_factor), layers)
 
@@ -119,7 +119,7 @@ def post_norm_identity(norm_factor: Fraction, layers: int) -> int | Fraction:
 def cancelling_gain(norm_factor: Fraction) -> int | Fraction:
     """The branch gain at which a post-norm chain neither shrinks nor grows: the branch makes up for the norm.
 
-    中文：使 post-norm 链条既不缩也不涨的分支增益：分支恰好补上 norm 收走的部分。
+    中文：支路的增益取这个值，post-norm 链条既不缩也不涨：支路恰好补上归一化收走的部分。
     """
     exact = fraction(norm_factor)
     if exact <= 0:
@@ -132,10 +132,10 @@ def cancelling_gain(norm_factor: Fraction) -> int | Fraction:
     tests=("tests/theory/test_residual.py::test_norm_factor_of_unit_writes",),
 )
 def unit_write_norm_factor() -> Exact:
-    """Factor of one post-norm when stream and branch are uncorrelated and of equal size: the sum has twice the
-    variance, so the norm divides by the root of two.
+    """Factor of one post-norm when stream and branch are uncorrelated and both of unit size: the sum has variance
+    two, so the norm divides by the root of two.
 
-    中文：流与分支不相关且一样大时，一次 post-norm 的因子：和的方差翻倍，norm 除以根号二。
+    中文：残差流与支路都是单位大小且不相关时，一次 post-norm 的因子：和的方差是二，归一化除以根号二。
     """
     return root(Fraction(1, 2))
 
@@ -145,10 +145,10 @@ def unit_write_norm_factor() -> Exact:
     tests=("tests/theory/test_residual.py::test_norm_factor_of_unit_writes",),
 )
 def post_norm_identity_blocks(blocks: int) -> int | Fraction:
-    """What is left of the identity path of a post-norm stack at initialisation: two norms per block, each
-    dividing by the root of two.
+    """What is left of the identity path of a post-norm stack at initialisation, when stream and writes are
+    uncorrelated and of unit size: two norms per block, each dividing by the root of two.
 
-    中文：初始化时 post-norm 整摞块的恒等路径剩下的部分：每块两个 norm，各除以根号二。
+    中文：初始化时 post-norm 整摞块的恒等路径剩下的份额，支路写入与残差流都是单位大小且不相关：每块两次归一化，各除以根号二。
     """
     at_least("blocks", blocks, 0)
     return plain(Fraction(1, 2) ** blocks)
@@ -162,10 +162,10 @@ def post_norm_identity_blocks(blocks: int) -> int | Fraction:
     ),
 )
 def layernorm_gain(sd: Fraction) -> int | Fraction:
-    """Factor by which LayerNorm (gain one, epsilon zero) scales a gradient orthogonal to the mean direction and
-    to its own output, for an input of this population standard deviation.
+    """Factor by which LayerNorm (gain one, epsilon zero) scales a gradient orthogonal to the all-ones direction
+    and to its own output, for an input of this population standard deviation.
 
-    中文：LayerNorm（增益为一、ε 为零）对与均值方向及自身输出正交的梯度的缩放；输入总体标准差给定。
+    中文：LayerNorm（增益为一、ε 为零）把梯度放大或缩小到几倍，由输入的总体标准差决定；限于与全一方向及自身输出都正交的梯度。
     """
     exact = fraction(sd)
     if exact <= 0:

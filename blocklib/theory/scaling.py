@@ -49,7 +49,7 @@ def matrix_params(blocks: int, d_model: int) -> int:
     """Weights in the matrices of a stack of blocks: four square ones in attention and two of four times the
     width in the FFN; no biases, norms or embeddings.
 
-    中文：一摞块里权重矩阵的参数：attention 四个方阵，FFN 两个四倍宽的矩阵；不含偏置、norm 与 embedding。
+    中文：一摞块里权重矩阵的参数：attention 四个方阵，FFN 两个四倍宽的矩阵；不含偏置、归一化与 embedding。
     """
     at_least("blocks", blocks, 0)
     at_least("d_model", d_model, 1)
@@ -104,9 +104,9 @@ def equal_budget_residual(blocks: int, base_blocks: int, base_width: int) -> int
     tests=("tests/theory/test_scaling.py::test_residual_is_the_difference",),
 )
 def equal_budget_deviation(blocks: int, base_blocks: int, base_width: int) -> int | Fraction:
-    """The same miss as a share of the base stack's matrix weights.
+    """Share of the base stack's matrix weights by which the stack of the nearest whole width misses them.
 
-    中文：同一差额占基准权重的比例。
+    中文：取最接近的整数宽度后，与基准相差的权重占基准的比例。
     """
     return plain(
         Fraction(equal_budget_residual(blocks, base_blocks, base_width), matrix_params(base_blocks, base_width))

@@ -30,7 +30,7 @@ def stream_rms(blocks: int) -> Exact:
 def residual_writes(blocks: int) -> int:
     """How many times a stack of blocks adds to the residual stream: attention once and FFN once per block.
 
-    中文：一摞块往残差流里写的次数：每块 attention 一次、FFN 一次。
+    中文：一摞块往残差流里写入的次数：每块 attention 一次、FFN 一次。
     """
     at_least("blocks", blocks, 0)
     return 2 * blocks
