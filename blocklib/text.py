@@ -22,8 +22,3 @@ class Text(NamedTuple):
     def same(cls, value: str) -> Text:
         """The same characters in both languages (names, symbols)."""
         return cls(value, value)
-
-
-def resolve(value: object, lang: str) -> str:
-    """``value`` as a string in ``lang``: a :class:`Text` by language, anything else by ``str``."""
-    return value[lang] if isinstance(value, Text) else str(value)

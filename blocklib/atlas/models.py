@@ -1,9 +1,8 @@
 """Model files: finding one by the name a reader would use, and reading it into a shape.
 
 A file ``data/<id>.toml`` holds ``name``, ``aliases``, ``organisation``, ``year``, perhaps ``cite`` (the work that
-describes the model, a key of docs/sources.bib), a table of ``[sources]`` and
-``[values]``, where each value names the source it was taken from. ``layers`` may give one period of a repeating
-pattern. The order of models is that of their first publication, small to large within a family.
+describes the model, a key of docs/sources.bib), a table of ``[sources]`` and ``[values]``, where each value names the
+source it was taken from. ``layers`` may give one period of a repeating pattern. The order of models is that of their first publication, small to large within a family.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from blocklib.ledger.config import Config, GatedDelta
 from blocklib.problems import BlocklibError
 
 FOLDER = Path(__file__).parent / "data"
-DATA = ("data/*.toml",)
 
 MODEL_IDS = (
     "gpt2-small", "gpt2-medium", "gpt2-large", "gpt2-xl", "gpt3-175b", "llama-7b", "llama-2-7b", "llama-2-70b",

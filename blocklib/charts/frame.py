@@ -145,16 +145,14 @@ class Frame:
     def _wrap(self, text: str, room: float, size: float) -> list[str]:
         if measure(text, size) <= room:
             return [text]
-        if " " in text:
-            words, lines = text.split(" "), [""]
-            for word in words:
-                longer = f"{lines[-1]} {word}".strip()
-                if lines[-1] and measure(longer, size) > room:
-                    lines.append(word)
-                else:
-                    lines[-1] = longer
-            return lines
-        return [text]
+        lines = [""]
+        for word in text.split(" "):
+            longer = f"{lines[-1]} {word}".strip()
+            if lines[-1] and measure(longer, size) > room:
+                lines.append(word)
+            else:
+                lines[-1] = longer
+        return lines
 
     def _tick_lines(self) -> int:
         if self.chart.x.categories is None or self.chart.x.hidden:

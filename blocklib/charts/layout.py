@@ -69,14 +69,8 @@ class Layout(Frame):
             self._say(self._axis_label(chart.x), 1, 0, px=True, py=True, anchor="end", dy=14 - m.bottom)
         if self._axis_label(chart.y):
             self._say(self._axis_label(chart.y), 0, 1, px=True, py=True, anchor="start", dx=4 - m.left, dy=m.top - 10)
-        both_signs = [v for b in self.boxes.values() for v in (b.width if self.horizontal else b.height)]
-        if (
-            any(
-                s.mark in ("bar", "hbar") and any(v < 0 for v in (s.x if self.horizontal else s.y))
-                for s in chart.series
-            )
-            and both_signs
-        ):
+        bars = [s for s in chart.series if s.mark in ("bar", "hbar")]
+        if any(v < 0 for s in bars for v in (s.x if self.horizontal else s.y)):
             zero = ([0, 0], [*self.yr]) if self.horizontal else ([*self.xr], [0, 0])
             scene.marks.append(Path("", *zero, role="line-2", width=1))
 
@@ -106,7 +100,7 @@ class Layout(Frame):
                 value = s.x[k]
                 far = b.cx[k] + b.width[k] / 2 * (1 if value >= 0 else -1)
                 if self.above and value >= 0:  # no room at the right on a phone: over the bar's end
-                    self._above(k, s, text, far, mid)
+                    self._above(s, text, far, mid)
                 else:
                     sign = 1 if value >= 0 else -1
                     self._say(
@@ -131,7 +125,7 @@ class Layout(Frame):
                     role="ink",
                 )
 
-    def _above(self, k: int, s: Series, text: str, far: float, mid: float) -> None:
+    def _above(self, s: Series, text: str, far: float, mid: float) -> None:
         room = fraction(far, self.xr, False) * (FIT[True] - self.margin.left - self.margin.right)
         fits_right = room + measure(text, 11.5) + 10 < FIT[True] - self.margin.left - self.margin.right
         inside = room > measure(text, 11.5) + 12

@@ -13,8 +13,6 @@ from blocklib.charts.layout import scene
 from blocklib.charts.model import Chart
 from blocklib.charts.scene import Boxes, Dots, Margin, Path, Words
 
-CONFIG = {"displayModeBar": False, "responsive": False, "scrollZoom": False, "doubleClick": False}
-
 
 def rounded(value: float | None) -> float | int | None:
     """``value`` to six significant digits, whole numbers as int: what a screen can show, and short to send."""

@@ -13,8 +13,9 @@ from bisect import bisect_right
 from functools import cache, lru_cache
 from pathlib import Path
 
-DATA = (Path(__file__).with_name("allow.toml"),)
+DATA = Path(__file__).with_name("allow.toml")
 
+_PART = re.compile(r"(?<!\(\?)<([a-z]+)>")  # <name> in a pattern; (?<name>…) is a group
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_]*(?:[-./+][A-Za-z0-9_]+)*")
 _SHORT = re.compile(r"[a-z]{1,4}[0-9]{1,3}[a-z]{0,2}[0-9]{0,2}")
 _PROPER = re.compile(
@@ -31,7 +32,7 @@ _QUANTITIES = frozenset("Width Depth Layer Layers Block Blocks Head Heads Step S
 @cache
 def entries() -> tuple[tuple[str, tuple[re.Pattern, ...]], ...]:
     """The reasons of ``allow.toml`` with their patterns, parts filled in."""
-    data = tomllib.loads(DATA[0].read_text(encoding="utf-8"))
+    data = tomllib.loads(DATA.read_text(encoding="utf-8"))
     parts = data["parts"]
 
     def fill(pattern: str) -> str:
@@ -45,14 +46,11 @@ def entries() -> tuple[tuple[str, tuple[re.Pattern, ...]], ...]:
     )
 
 
-_PART = re.compile(r"(?<!\(\?)<([a-z]+)>")
-
-
-def is_allowed(text: str, span: tuple[int, int], lang: str) -> str | None:
+def is_allowed(text: str, span: tuple[int, int]) -> str | None:
     """Why the numeral ``text[span[0]:span[1]]`` needs no fact, or None when it does.
 
     The digits of the span decide: they must all lie inside one name, date or reference. A numeral without digits
-    (three thousand, 一半) is never one. ``lang`` is the language of the page.
+    (three thousand, 一半) is never one.
     """
     digits = [i for i in range(*span) if text[i].isdigit() and text[i].isascii()]
     if not digits:

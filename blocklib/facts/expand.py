@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from blocklib.facts.items import Bound, Given, Page
+from blocklib.facts.items import Bound, Given
 from blocklib.facts.pages import PageNumbers
 
 _LINK = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\]\((?:fact|given):[^()\s]*\)|\[((?:[^\[\]\\]|\\.)*)\]\[[\w.:-]+\]")
@@ -51,9 +51,3 @@ def _markup(item: Bound | Given, numbers: PageNumbers) -> tuple[str, str]:
 def plain(text: str) -> str:
     """``text`` with links to facts and givens as their text alone: for the title and description of a page."""
     return _LINK.sub(lambda found: found[1] if found[1] is not None else found[2], text)
-
-
-def visible_text(page: Page) -> str:
-    """All that the reader sees of a page as plain text, a block a line (word counts, search, term checks)."""
-    runs = sorted((run for run in page.runs if run.at), key=lambda run: run.at[0])
-    return "\n".join(run.text.strip() for run in runs if run.kind == "prose")

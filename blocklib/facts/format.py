@@ -74,18 +74,6 @@ def format_value(
     return text.replace(" tokens", " token") if number == 1 and lang == "en" else text
 
 
-def fmt(
-    value: FactValue,
-    lang: str,
-    unit: str | None = None,
-    digits: int | None = None,
-    style: str = "auto",
-    places: int | None = None,
-) -> str:
-    """:func:`format_value` in the order that pages and tables use."""
-    return format_value(value, unit, lang, digits, style, places)
-
-
 def _scale(size: Fraction, unit: str | None, lang: str, digits: int | None, style: str, places: int | None):
     """(suffix, factor, style) for a value of this size: the first rung on which it does not round up to the next."""
     tail = _unit_text(unit, lang)

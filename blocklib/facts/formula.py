@@ -83,10 +83,10 @@ def scan_formula(page: Page, tex: str, base: int, at: Callable[[int], int], plac
         # What is bound stays visible to the rule on results only as an opaque number.
         rest[found.start() : stop] = "@" + " " * (stop - found.start() - 1)
         i = stop
-    _unbound(page, "".join(rest), base, at, place)
+    _unbound(page, "".join(rest), base, at)
 
 
-def _unbound(page: Page, tex: str, base: int, at: Callable[[int], int], place: Place) -> None:
+def _unbound(page: Page, tex: str, base: int, at: Callable[[int], int]) -> None:
     tex = _LAYOUT.sub(lambda found: " " * len(found[0]), tex)
     seen: set[int] = set()
     for found in _NUMERAL.finditer(tex):

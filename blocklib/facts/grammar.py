@@ -21,7 +21,7 @@ _MAP = {0xFF01 + i: 0x21 + i for i in range(94)}
 for _kept in "，（）：；！？＂＇［］｛｝":
     _MAP.pop(ord(_kept))
 _MAP |= {ord(c): ord("-") for c in "−－"} | {ord(c): ord(NBSP) for c in "\u2009\u202f\u2007\u3000\n\t\r"}
-_MAP |= {ord("×"): ord("×"), ord("∼"): ord("~"), ord("μ"): ord("µ"), ord("⁄"): ord("/")}
+_MAP |= {ord("∼"): ord("~"), ord("μ"): ord("µ"), ord("⁄"): ord("/")}
 _FULL_COMMA = re.compile("(?<=[０-９])，(?=[０-９]{3}(?![０-９]))")
 SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 VULGAR = {
@@ -146,7 +146,7 @@ ZH_PARTS = re.compile(
 )
 
 
-def item_at(text: str, pos: int, prose: bool = False) -> Item | None:
+def item_at(text: str, pos: int) -> Item | None:
     """The item that starts at ``pos``. None: nothing starts there. Raises :class:`ReadingError` for a bad one."""
     sign, start = 1, pos
     if text[pos : pos + 1] in ("-", "+"):
@@ -305,7 +305,7 @@ _PM = re.compile(r"[ \u00a0]?(?:±|\+/-|\\pm)[ \u00a0]?")
 
 def quantity_at(text: str, pos: int, prose: bool = False) -> Quantity | None:
     """The quantity that starts at ``pos``. In prose a range needs a dash: *768 to 12,288* are two numbers there."""
-    left = item_at(text, pos, prose)
+    left = item_at(text, pos)
     if left is None:
         return None
     match = _PM.match(text, left.end)
@@ -316,7 +316,7 @@ def quantity_at(text: str, pos: int, prose: bool = False) -> Quantity | None:
         right, digit = None, text[match.end() : match.end() + 1].isdigit()
         # A hyphen joins words (twenty-one), so it makes a range of digits only.
         if digit or not (prose or match[0] == "-"):
-            right = item_at(text, match.end(), prose)
+            right = item_at(text, match.end())
         if right:
             return _pair(text, pos, kind, left, right)
     return Quantity("one", (left.printed(),), left.end, left.more)

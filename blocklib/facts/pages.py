@@ -68,14 +68,6 @@ class PageNumbers:
         """The row of a link; None where the link is at fault."""
         return self.resolved.get(item.start)
 
-    def resolve(self, line: int, target: str) -> Row | None:
-        """The row of the link with this target (``fact:…``, or a key) on this line."""
-        for item in self.page.items:
-            if isinstance(item, Bound) and self.page.line(item.start) == line:
-                if target in (item.target, f"{item.kind}:{item.target}"):
-                    return self.row(item)
-        return None
-
     def givens_at(self, line: int) -> dict[str, GivenValue]:
         """The givens that hold on a line (for the text that a block on this line prints)."""
         section = sum(1 for heading in self.page.headings if heading.line <= line) - 1

@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NewType
@@ -31,8 +32,7 @@ from blocklib.text import Text
 
 __all__ = [
     "Chip", "Evaluated", "FactError", "FactSpec", "GivenValue", "Model", "Registry", "canonical_expr", "convert",
-    "default", "evaluate", "fact", "fact_main", "json_value", "lookup", "nearest", "number_text", "parse_expr", "reset",
-    "slug",
+    "default", "evaluate", "fact", "fact_main", "json_value", "lookup", "nearest", "number_text", "parse_expr", "slug",
 ]  # fmt: skip
 
 Model = NewType("Model", str)  # the id of a model in the atlas
@@ -107,7 +107,7 @@ def slug(expr: str) -> str:
 class Registry:
     """The facts of one package under ``root``, with those of its ``facts/cited.toml``.
 
-    Declarations, values and imports are kept for the life of the object; :func:`reset` starts over.
+    Declarations, values and imports are kept for the life of the object.
     ``live=True`` evaluates slow facts instead of reading the lock file.
     """
 
@@ -260,21 +260,10 @@ def json_value(value: Any) -> Any:
     return json_number(value)
 
 
-_default: Registry | None = None
-
-
+@cache
 def default() -> Registry:
-    """The registry of blocklib, one a process."""
-    global _default
-    if _default is None:
-        _default = Registry()
-    return _default
-
-
-def reset() -> None:
-    """Forget declarations and values (the live preview calls this when a source of blocklib changed)."""
-    global _default
-    _default = None
+    """The registry of blocklib, one a process (the live preview loads the module anew when a source changed)."""
+    return Registry()
 
 
 def lookup(name: str) -> FactSpec:

@@ -44,7 +44,7 @@ class _Walk:
         self.table = self.coded = False  # coded: the line before is indented code
         self.comments = md.Comments()
         self.fenced = self.root  # the context in which the last fence stands
-        self.html: tuple[str, int] | None = None  # outermost raw md.HTML element and its depth
+        self.html: tuple[str, int] | None = None  # outermost raw HTML element and its depth
         self.blocks: list[tuple[int, str, int]] = []  # slashes, name, line
         self.options = False
         self.count = self.number = 0
@@ -70,7 +70,7 @@ class _Walk:
             line_offset = self.lines[self.fence[2] - 1][0]
             self.page.problem(line_offset, "the code fence that opens here is never closed: all after it is code")
         if self.comments.open:
-            self.page.problem(end, "an md.HTML comment is never closed: the text after it is not shown")
+            self.page.problem(end, "an HTML comment is never closed: the text after it is not shown")
         for _, name, number in self.blocks:
             self.page.problem(self.lines[number - 1][0], f"the block '/// {name}' is never closed by ///")
 
@@ -186,7 +186,7 @@ class _Walk:
         )  # fmt: skip
 
     def continued(self, offset: int, body: str) -> None:
-        """A line inside raw md.HTML or a displayed formula: text as it stands."""
+        """A line inside raw HTML or a displayed formula: text as it stands."""
         if self.html:
             name, depth = self.html
             for found in re.finditer(rf"<(/?){name}\b[^<>]*?(/?)>", body, re.I):

@@ -35,7 +35,7 @@ def _prose(run: Run, lang: str) -> list[Numeral]:
         touching = [(a, b) for a, b, _ in run.bounds if a < end and start < b]
         text = run.text[start:end]
         if not touching:
-            if not is_allowed(run.text, (start, end), lang):
+            if not is_allowed(run.text, (start, end)):
                 found.append(Numeral(text, run.at[start], run.place.where))
             continue
         here = start
@@ -63,6 +63,6 @@ def _code(run: Run, lang: str) -> list[Numeral]:
             unit = read(run.text[start:end], lang).unit
         except ReadingError:
             continue
-        if unit and not is_allowed(run.text, (start, end), lang):
+        if unit and not is_allowed(run.text, (start, end)):
             found.append(Numeral(run.text[start:end], run.at[start], "inline code"))
     return found

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 
-from blocklib.text import LANGS, Text, resolve
+from blocklib.text import LANGS, Text
 
 _recorder: ContextVar[Recorder | None] = ContextVar("blocklib_recorder", default=None)
 
@@ -66,7 +66,7 @@ def reader_language() -> str:
 
 
 def _string(value: object) -> str:
-    return resolve(value, reader_language()) if isinstance(value, Text) else str(value)
+    return value[reader_language()] if isinstance(value, Text) else str(value)
 
 
 def text_width(text: str) -> int:

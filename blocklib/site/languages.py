@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from blocklib.text import LANGS, Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @dataclass(frozen=True)
@@ -64,21 +60,6 @@ def page_of(path: str) -> str:
     """The page behind a source: ``docs/primer/shape.zh.md`` is ``primer/shape``."""
     parts = split_source(path.removeprefix("docs/"))
     return parts[0].removesuffix(".md") if parts else path.removeprefix("docs/").removesuffix(".md")
-
-
-def unpaired(src_uris: Iterable[str]) -> list[tuple[str, str]]:
-    """Pages that miss a language, as (the file that exists, the language that is missing)."""
-    found: dict[str, set[str]] = {}
-    for uri in src_uris:
-        if parts := split_source(uri):
-            found.setdefault(parts[0], set()).add(parts[1])
-    return [
-        (f"{page.removesuffix('.md')}.{present}.md", missing)
-        for page, langs in sorted(found.items())
-        for missing in LANGS
-        for present in sorted(langs)
-        if missing not in langs
-    ]
 
 
 def site_path(url: str, lang: str) -> str:

@@ -25,7 +25,6 @@ CLAIM = Text("断言", "Claim")
 TEST, TESTS = Text("测试", "Test"), Text("测试", "Tests")
 SOURCE, SOURCES = Text("出处", "Source"), Text("出处", "Sources")
 EXPERIMENT = Text("实验", "Experiment")
-CONTROL = Text("反例对照", "negative control")
 STANDS = Text("所在页面", "Stands on")
 CITED_BY = Text("引用它的有", "Cited by")
 BIBTEX = Text("BibTeX", "BibTeX")
@@ -148,15 +147,6 @@ def claim_parts(claim: Claim, number: int, lang: str, library: sources.Library, 
     evidence = _evidence(claim, library, lang, url, full=False)
     foot = escape(claim.how[lang]) + ("" if lang == "zh" or not evidence else " ") + evidence
     return ClaimParts(LEDGERS[claim.ledger].css, head, foot)
-
-
-def claim_html(claim: Claim, number: int, body_html: str, lang: str, library: sources.Library, url: Url) -> str:
-    """A whole claim as HTML, with the old ids that a redirect sends here as anchors."""
-    parts = claim_parts(claim, number, lang, library, url)
-    return (
-        f'<div class="tl-claim {parts.css}" id="{claim.anchor}"><div class="tl-claim__head">{parts.head}</div>'
-        f'<div class="tl-claim__body">{body_html}</div><div class="tl-claim__foot">{parts.foot}</div></div>'
-    )
 
 
 def claims(root: Path, lang: str, url: Url) -> str:

@@ -7,6 +7,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+from blocklib.facts.items import Bound
 from blocklib.facts.registry import Registry
 
 _numbers = itertools.count()
@@ -167,3 +168,12 @@ def again(registry: Registry) -> Registry:
     for name in [n for n in sys.modules if n.split(".")[0] == registry.package]:
         del sys.modules[name]
     return Registry(registry.root, registry.package)
+
+
+def row_at(numbers, line: int, target: str):
+    """The row of the link with this target (``fact:…``, or a key) on this line of the page; None where none leads on."""
+    for item in numbers.page.items:
+        if isinstance(item, Bound) and numbers.page.line(item.start) == line:
+            if target in (item.target, f"{item.kind}:{item.target}"):
+                return numbers.row(item)
+    return None

@@ -11,7 +11,7 @@ import pytest
 from blocklib.facts.check import check_pages, check_text, find_root, main, problem_of
 from blocklib.facts.discover import FactError
 from blocklib.facts.expand import expand
-from tests.facts.library import make_library
+from tests.facts.library import make_library, row_at
 from tests.mutations.pages import make_site
 
 
@@ -32,8 +32,8 @@ def test_rows_are_the_ledger_of_the_page(site):
     paths = rows["implicit_paths-blocks-24"]
     assert paths.printed == [("1,678 万", 27), ("一千六百多万", 28), ("超过 1,600 万", 28), ("16,777,216", 31)]
     assert (paths.anchor, paths.fact.value, paths.fact.grade) == ("n-implicit_paths-blocks-24", 2**24, "computed")
-    assert numbers.resolve(8, "rms") is rows["norm_ops-kind-rmsnorm-d_model-4096"]
-    assert numbers.resolve(17, "fact:saving").fact.name == "saving" and numbers.resolve(8, "ln") is None
+    assert row_at(numbers, 8, "rms") is rows["norm_ops-kind-rmsnorm-d_model-4096"]
+    assert row_at(numbers, 17, "fact:saving").fact.name == "saving" and row_at(numbers, 8, "ln") is None
     assert set(numbers.givens_at(20)) == {"d_model", "example"}
     assert numbers.givens_at(27)["blocks"].number == 24
 

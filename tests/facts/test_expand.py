@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blocklib.facts.expand import expand, plain, visible_text
+from blocklib.facts.expand import expand, plain
 from blocklib.facts.pages import evaluate_page
 from blocklib.facts.refs import parse_facts
 from blocklib.facts.scan import scan
-from tests.facts.library import make_library
+from tests.facts.library import make_library, row_at
 
 FACTS = "[ln]: fact:norm_ops?kind=layernorm&d_model\n[rms]: fact:norm_ops?kind=rmsnorm&d_model=4096\n"
 LN, RMS = "n-norm_ops-kind-layernorm-d_model-4096", "n-norm_ops-kind-rmsnorm-d_model-4096"
@@ -93,7 +93,7 @@ def test_rendered_links(registry):
     assert f"\\(y = \\href{{\\#{RMS}}}{{16{{,}}384}}\\)" in html
     assert [row.key for row in numbers.rows] == [LN[2:], RMS[2:]]
     assert numbers.rows[1].printed == [("16,384", 7), ("16,384", 9), ("16,384", 12), ("16,384", 14)]
-    assert numbers.resolve(7, "rms") is numbers.rows[1] and numbers.resolve(8, "rms") is None
+    assert row_at(numbers, 7, "rms") is numbers.rows[1] and row_at(numbers, 8, "rms") is None
 
 
 PIECES = ["[4,096](given:d_model)", "[28,672][ln]", "[16,384][rms]", "[1\n6][rms]", "\n\n", "> ", "- ", "| ", "$", "`",
@@ -112,8 +112,3 @@ def test_lines_stay_and_only_links_change(parts):
     if not page.items:
         assert text == source
     assert re.sub(r"</?(?:a|span)[^>]*>", "", text).count("text") == source.count("text")
-
-
-def test_visible_text(registry):
-    page = scan("# A { #a }\n\nB [16,384][rms] `c` **d**\n\n```\ne\n```\n", "p", "en")
-    assert visible_text(page) == "A\nB 16,384 \ufffc d"

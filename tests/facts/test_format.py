@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from blocklib.facts.compare import compare
 from blocklib.facts.discover import FactError
-from blocklib.facts.format import STYLES, fmt, format_value
+from blocklib.facts.format import STYLES, format_value
 from blocklib.facts.reading import read
 from blocklib.facts.values import Measured, Range, exact
 
@@ -63,8 +63,8 @@ GOLDEN = [
 
 @pytest.mark.parametrize(("value", "options", "en", "zh"), GOLDEN, ids=[f"{row[2]} | {row[3]}" for row in GOLDEN])
 def test_golden(value, options, en, zh):
-    assert fmt(value, "en", **options) == en
-    assert fmt(value, "zh", **options) == zh
+    assert format_value(value, lang="en", **options) == en
+    assert format_value(value, lang="zh", **options) == zh
     for text, lang in ((en, "en"), (zh, "zh")):
         assert compare(read(text, lang), value, options.get("unit")) is None
 

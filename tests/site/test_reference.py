@@ -131,7 +131,7 @@ def test_what_stands_round_a_claim(site, lang):
     }
     assert all(word in parts.head + parts.foot for word in words[lang])
     assert "<code>test_share</code>" in parts.foot and claim.how[lang] in parts.foot
-    reader = Reader(reference.claim_html(claim, 3, "<p>Body.</p>", lang, sources.load(site), url))
+    reader = Reader(f'<div id="{claim.anchor}">{parts.head}<p>Body.</p>{parts.foot}</div>')
     assert reader.open == [] and reader.ids == ["claim-paths-share"]
 
 

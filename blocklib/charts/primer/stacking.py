@@ -211,9 +211,9 @@ def equal_budget(blocks: int, base: str) -> State:
 PATH_BLOCKS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 80, 96)
 
 
-def counted(paths_: int, lang: str) -> str:
+def counted(count: int) -> str:
     """A count in full while it is short, then with its magnitude or as a power."""
-    return num(paths_) if paths_ < 10**16 else num(float(paths_))
+    return num(count) if count < 10**16 else num(float(count))
 
 
 @exhibit(
@@ -256,14 +256,14 @@ def path_counts(blocks: int, weight: str) -> State:
                             "Weighted by the gradient each path carries (gain 0.3 a branch)")}[weight]  # fmt: skip
     users = Text(f"这个深度的真实模型：{'、'.join(here)}。", f" Real models of this depth: {', '.join(here)}.")
     sentence = Text(
-        f"**{blocks}** 个块有 **{counted(total, 'zh')}** 条路径。{how.zh}，平均长度 **{num(mean)}**，标准差 **{num(sd)}**。"
+        f"**{blocks}** 个块有 **{counted(total)}** 条路径。{how.zh}，平均长度 **{num(mean)}**，标准差 **{num(sd)}**。"
         + (users.zh if here else ""),
-        f"**{blocks}** {'block has' if blocks == 1 else 'blocks have'} **{counted(total, 'en')}** paths. {how.en}, the mean length is **{num(mean)}** with a "
+        f"**{blocks}** {'block has' if blocks == 1 else 'blocks have'} **{counted(total)}** paths. {how.en}, the mean length is **{num(mean)}** with a "
         f"standard deviation of **{num(sd)}**." + (users.en if here else ""))  # fmt: skip
-    rows = [(Text(f"长度 {k}", f"length {k}"), counted(n, "en"), percent(s) if s >= Fraction(1, 10**6) else num(float(s)))
+    rows = [(Text(f"长度 {k}", f"length {k}"), counted(n), percent(s) if s >= Fraction(1, 10**6) else num(float(s)))
             for k, (n, s) in enumerate(zip(paths.path_histogram(blocks), shares, strict=True))]  # fmt: skip
     rows += [(Text(f"{load(m).name}（{load(m).config.n_layers} 块）", f"{load(m).name} ({load(m).config.n_layers} blocks)"),
-              counted(paths.implicit_paths(load(m).config.n_layers), "en"), "—") for m in MODEL_IDS]  # fmt: skip
+              counted(paths.implicit_paths(load(m).config.n_layers)), "—") for m in MODEL_IDS]  # fmt: skip
     return State(
         Chart(series, height=280, narrow_height=270,
               x=Axis(unit=Text("路径长度（经过的块数）", "path length (blocks gone through)"), range=(-0.7, blocks + 0.7)),
