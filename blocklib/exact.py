@@ -67,13 +67,6 @@ def quotient(top: Exact, bottom: Exact) -> Exact:
     return Context(prec=DIGITS).divide(_decimal(top), _decimal(bottom))
 
 
-def product(left: Exact, right: Exact) -> Exact:
-    """``left * right``: exact for rationals, thirty digits as soon as one of them is a ``Decimal``."""
-    if not isinstance(left, Decimal) and not isinstance(right, Decimal):
-        return plain(Fraction(left) * Fraction(right))
-    return Context(prec=DIGITS).multiply(_decimal(left), _decimal(right))
-
-
 def _decimal(value: Exact) -> Decimal:
     if isinstance(value, Decimal):
         return value

@@ -105,8 +105,8 @@ def generation_reads(tokens: int) -> int:
     ),
 )
 def recomputed_positions(tokens: int) -> int:
-    """Token generating this many tokens without a cache: each new token reruns
-    the whole prefix. With a cache it is one pass per token.
+    """Passes of a token through the stack that generating this many tokens takes without a cache: each new token
+    reruns the whole prefix. With a cache it is one pass per token.
 
     中文：没有缓存、生成这么多 token 时，token 过整摞块的次数：每个新 token 都把前缀重算一遍。有缓存时每 token 一次。
     """

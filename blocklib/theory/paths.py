@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb
 
-from blocklib.exact import DomainError, Exact, at_least, fraction, plain, product, quotient, root
+from blocklib.exact import DomainError, Exact, at_least, fraction, plain, quotient, root
 from blocklib.facts.registry import fact
 
 
@@ -180,7 +180,8 @@ def total_path_weight(blocks: int, gain: Fraction) -> int | Fraction:
 
     中文：所有路径携带的增益之和：正是展开之前的整个乘积。
     """
-    return product(sum(comb(blocks, k) * fraction(gain) ** k for k in range(blocks + 1)), 1)
+    at_least("blocks", blocks, 0)
+    return plain(sum(comb(blocks, k) * fraction(gain) ** k for k in range(blocks + 1)))
 
 
 def _share(blocks: int, gain: Fraction) -> Fraction:

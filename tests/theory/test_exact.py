@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocklib.exact import DIGITS, DomainError, at_least, fraction, plain, product, quotient, root
+from blocklib.exact import DIGITS, DomainError, at_least, fraction, plain, quotient, root
 
 WIDE = Context(prec=80)
 
@@ -45,14 +45,13 @@ def test_higher_root_powers_back(value, degree):
 
 
 @given(st.fractions(max_denominator=99), st.fractions(max_denominator=99).filter(bool))
-def test_quotient_and_product_are_inverse(top, bottom):
-    assert product(quotient(top, bottom), bottom) == top
+def test_quotient_of_rationals_is_exact(top, bottom):
+    assert quotient(top, bottom) * bottom == top
 
 
-def test_quotient_and_product_with_a_root():
+def test_quotient_by_a_root():
     third_root = root(3)
     assert quotient(3, third_root) == pytest.approx(third_root, rel=Decimal("1e-28"))
-    assert product(third_root, third_root) == pytest.approx(Decimal(3), rel=Decimal("1e-28"))
 
 
 def test_plain_keeps_fractions_and_unwraps_integers():
