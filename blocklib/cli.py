@@ -1,14 +1,19 @@
-"""The command line: one table of verbs, each a function ``main(argv) -> exit code`` in its own module."""
+"""The command line: one table of verbs, each a function ``main(argv) -> exit code`` in its own module.
+
+Exit code 0: done, and all is well; 1: done, and something is wrong with what was asked about; 2: not done, and one
+line on standard error says why. The docstring of a verb's function is what ``VERB --help`` prints.
+"""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from inspect import getdoc
 
-from blocklib.problems import BlocklibError
+from blocklib.problems import BlocklibError, UsageError, nearest
 
 VERBS = {
-    "check": ("blocklib.facts.check:main", "check numbers, claims, twins, terms and sources of all pages"),
+    "check": ("blocklib.check:main", "check numbers, claims, twins, terms and sources of all pages"),
     "read": (
         "blocklib.facts.reading:read_main",
         "read a printed number: TEXT, or - for one a line from standard input",
@@ -17,6 +22,7 @@ VERBS = {
     "facts": ("blocklib.facts.lock:main", "list the facts; --lock recomputes the slow ones"),
     "twins": ("blocklib.site.twins:main", "state of the page pairs; --sign PAGE after reconciling"),
 }
+HELP = {"-h", "--help"}
 
 
 def usage() -> str:
@@ -27,16 +33,24 @@ def usage() -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one verb; a user's mistake is one line on standard error and exit code 2."""
-    argv = sys.argv[1:] if argv is None else argv
-    if not argv or argv[0] in ("-h", "--help", "help"):
+    verb, *rest = (sys.argv[1:] if argv is None else argv) or ["help"]
+    if verb in HELP | {"help"}:
         print(usage())
         return 0
-    if argv[0] not in VERBS:
-        print(f"unknown verb {argv[0]!r}\n\n{usage()}", file=sys.stderr)
-        return 2
-    module, function = VERBS[argv[0]][0].split(":")
+    ask = "python -m blocklib --help"
     try:
-        return getattr(import_module(module), function)(argv[1:])
+        if verb not in VERBS:
+            close = nearest(verb, VERBS)
+            raise UsageError(f"unknown verb {verb!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+        ask = f"python -m blocklib {verb} --help"
+        module, name = VERBS[verb][0].split(":")
+        function = getattr(import_module(module), name)
+        if HELP & set(rest):
+            print(getdoc(function))
+            return 0
+        return function(rest)
+    except UsageError as error:
+        print(f"error: {error} (see {ask})", file=sys.stderr)
     except BlocklibError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    return 2

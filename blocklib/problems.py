@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 
 class BlocklibError(Exception):
@@ -16,6 +18,10 @@ class BlocklibError(Exception):
         super().__init__(": ".join(filter(None, (where, message))) + (f" ({remedy})" if remedy else ""))
 
 
+class UsageError(BlocklibError):
+    """A command called with arguments that it does not take."""
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One fault at one place; prints as ``docs/x.zh.md:12: message``. Line 0 means the whole file."""
@@ -26,3 +32,12 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.message}" if self.line else f"{self.path}: {self.message}"
+
+
+def nearest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Up to ``most`` of the names in ``known`` that ``name`` may have meant, likeliest first; case does not matter.
+
+    ``cutoff``: the least likeness (``difflib``'s ratio, 0 to 1); 0 always finds one.
+    """
+    folded = {option.casefold(): option for option in known}
+    return [folded[found] for found in get_close_matches(name.casefold(), folded, most, cutoff)]

@@ -64,14 +64,7 @@ def arrow_faults(room: str, source: str) -> list[str]:
 )
 def test_arrows_between_rooms(path):
     room = path.relative_to(ROOT / "blocklib").parts[0]
-    # The command line of `check` runs every checker, so it alone reaches over.
-    allowed = {"blocklib/facts/check.py": ("claims", "site")}.get(str(path.relative_to(ROOT)), ())
-    faults = [
-        f
-        for f in arrow_faults(room, path.read_text("utf-8"))
-        if not f.split("blocklib.")[-1].startswith(allowed or ("-",))
-    ]
-    assert faults == []
+    assert arrow_faults(room, path.read_text("utf-8")) == []
 
 
 def test_arrows_control():
@@ -136,7 +129,14 @@ def test_foreign_control():
 
 @pytest.mark.parametrize(
     "module",
-    ["blocklib.facts.check", "blocklib.facts.registry", "blocklib.ledger", "blocklib.atlas", "blocklib.theory"],
+    [
+        "blocklib.check",
+        "blocklib.facts.check",
+        "blocklib.facts.registry",
+        "blocklib.ledger",
+        "blocklib.atlas",
+        "blocklib.theory",
+    ],
 )
 def test_no_torch_behind_the_standard_rooms(module):
     code = f"import sys, {module}; print(sorted({{'torch', 'numpy', 'matplotlib', 'mkdocs'}} & set(sys.modules)))"

@@ -1,29 +1,16 @@
-"""The pages of the site as the checkers of claims, twins, ids and terms read them: each source scanned once."""
+"""The pages of the site as the checkers of claims, ids and terms read them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 
+from blocklib.facts.files import page_paths, read_page
 from blocklib.facts.items import Block, Page
-from blocklib.facts.pages import page_paths
-from blocklib.facts.scan import scan
 
 _OPEN = re.compile(r"\s*(/{3,})")
 _NAME = re.compile(r"docs/(.*)\.(zh|en)\.md$")
-
-
-def read_page(root: Path, path: str) -> Page:
-    """The page source at ``path`` (relative to ``root``), scanned. Kept by content and shared: not to be changed."""
-    text = (root / path).read_text(encoding="utf-8-sig", errors="replace")
-    return _scanned(text.replace("\r\n", "\n").replace("\r", "\n"), path)
-
-
-@lru_cache(maxsize=512)
-def _scanned(text: str, path: str) -> Page:
-    return scan(text, path, path.rsplit(".", 2)[1])
 
 
 def pages(root: Path, lang: str | None = None) -> Iterator[tuple[str, Page]]:
@@ -31,7 +18,7 @@ def pages(root: Path, lang: str | None = None) -> Iterator[tuple[str, Page]]:
     for path in page_paths(root):
         name = _NAME.match(path)
         if name and lang in (None, name[2]):
-            yield name[1], read_page(root, path)
+            yield name[1], read_page(root, path)[0]
 
 
 def titles(root: Path, lang: str) -> dict[str, str]:

@@ -1,26 +1,21 @@
-"""``python -m blocklib check``: every fault of every page at once, each with file and line."""
+"""The numbers of all pages: every fault at once, each with file and line."""
 
 from __future__ import annotations
 
 import re
-import sys
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from blocklib.facts.files import load_refs, page_paths, read_page
 from blocklib.facts.fingerprint import ROOT
 from blocklib.facts.items import Numeral, Page
-from blocklib.facts.pages import PageNumbers, evaluate_page, page_paths, registry_for
-from blocklib.facts.refs import Refs, fold, parse_facts
+from blocklib.facts.pages import PageNumbers, evaluate_page, registry_for
+from blocklib.facts.refs import Refs, fold
 from blocklib.facts.registry import Registry
 from blocklib.facts.scan import scan
 from blocklib.facts.unbound import find_unbound
 from blocklib.problems import BlocklibError, Problem
-
-USAGE = """usage: python -m blocklib check [--root DIR] [PAGE …]
-
-Checks numbers, claims, twins, terms and sources of all pages, or of those named. Exit code 1 if anything is wrong."""
 
 
 @dataclass
@@ -90,12 +85,11 @@ def _check_stem(root: Path, stem: str, pages: list[str], registry: Registry, rep
                 problems.append(Problem(refs.path, ref.line, f"[{ref.key}]: {error}"))
     used: set[str] = set()
     for path in pages:
-        source, faults = read_text(root, path)
+        page, faults = read_page(root, path)
         problems += faults
-        if source is None:
+        if faults:
             used.update(refs.by_key)
             continue
-        page = scan(source, path, path.rsplit(".", 2)[1])
         used.update(fold(item.target) for item in page.items if getattr(item, "kind", "") == "key")
         problems += page.problems
         problems += [unbound_problem(page, numeral) for numeral in find_unbound(page)]
@@ -123,28 +117,6 @@ def unbound_problem(page: Page, numeral: Numeral) -> Problem:
     return Problem(page.path, line, message)
 
 
-def read_text(root: Path, path: str) -> tuple[str | None, list[Problem]]:
-    """Text of a file with ``\\n`` line ends and without a byte order mark; None and a problem if it is not UTF-8."""
-    try:
-        data = (root / path).read_bytes()
-    except OSError as error:
-        return None, [Problem(path, 0, f"cannot be read: {error.strerror}")]
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"), []
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return None, [Problem(path, line, f"not UTF-8 text: byte 0x{data[error.start]:02x} ({error.reason})")]
-
-
-def load_refs(root: Path, path: str) -> tuple[Refs, list[Problem]]:
-    """The references of a page; none where it has no ``.facts`` file."""
-    if not (root / path).exists():
-        return Refs(None), []
-    text, problems = read_text(root, path)
-    refs = parse_facts(text or "", path)
-    return refs, problems + refs.problems
-
-
 def _orphans(root: Path, stems: dict[str, list[str]]) -> list[Problem]:
     found = (file.relative_to(root).as_posix() for file in (root / "docs").rglob("*.facts"))
     return [Problem(path, 0, "no page stands beside this file") for path in found if path[:-6] not in stems]
@@ -167,55 +139,3 @@ def check_text(markdown: str, path: str, lang: str, line: int, numbers: PageNumb
     for row in result.rows:
         row.printed = [(text, line) for text, _ in row.printed]
     return result
-
-
-def check_all(root: Path, paths: Iterable[str] | None = None) -> tuple[Report, list[Problem]]:
-    """All checkers: the report on numbers, and every problem, sorted; only those of ``paths`` where given."""
-    from blocklib.claims import closure, sources
-    from blocklib.site import blocks, redirects, terms, twins
-
-    chosen = set(paths) if paths is not None else None
-    report = check_pages(root, paths=chosen)
-    problems = set(report.problems)
-    for checker in (closure.check, sources.check, twins.check, blocks.check, redirects.check, terms.check):
-        found = checker(root)
-        problems.update(p for p in found if chosen is None or p.path in chosen)
-    return report, sorted(problems)
-
-
-def find_root(default: Path) -> Path:
-    """The repository in which the command runs: the nearest folder upwards that holds docs/, else ``default``."""
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / "docs").is_dir()), default)
-
-
-def main(argv: list[str]) -> int:
-    """Print every problem and one line of summary; 1 if there is a problem, 2 for a wrong call."""
-    begin = time.perf_counter()
-    argv, root = list(argv), None
-    if argv and argv[0] in ("-h", "--help"):
-        print(USAGE)
-        return 0
-    if argv and argv[0] == "--root":
-        root = Path(argv[1]).resolve() if len(argv) > 1 else None
-        if root is None or not (root / "docs").is_dir():
-            print("error: --root needs a folder that holds docs/", file=sys.stderr)
-            return 2
-        del argv[:2]
-    root = root or find_root(ROOT)
-    chosen = None
-    if argv:
-        chosen = []
-        for name in argv:
-            file = Path(name).resolve()
-            if not file.is_file() or not file.is_relative_to(root / "docs"):
-                print(f"error: no page {name!r} under {root.name}/docs", file=sys.stderr)
-                return 2
-            chosen.append(file.relative_to(root).as_posix())
-    report, problems = check_all(root, chosen)
-    for problem in problems:
-        print(problem)
-    count = sum(len(row.printed) for page in report.pages.values() for row in page.rows)
-    state = f"{len(problems)} problem{'s' * (len(problems) != 1)}" if problems else "all is well"
-    print(f"{len(report.pages)} pages, {count} bound numbers: {state} ({time.perf_counter() - begin:.1f} s)")
-    return 1 if problems else 0

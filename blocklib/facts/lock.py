@@ -14,18 +14,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from blocklib.facts.check import check_pages
 from blocklib.facts.discover import FactError, FactSpec
+from blocklib.facts.files import find_root
 from blocklib.facts.fingerprint import ROOT, closure_hash, versions
+from blocklib.facts.pages import registry_for
 from blocklib.facts.registry import Registry, json_value
 from blocklib.facts.values import Measured, Range, exact
-from blocklib.problems import BlocklibError
+from blocklib.problems import BlocklibError, UsageError
 
 REMEDY = "python -m blocklib facts --lock"
-USAGE = """usage: python -m blocklib facts [--lock | --check]
-
-  (nothing)  list the facts: name, parameters, unit, grade, what it is
-  --lock     recompute the slow facts that the pages use and write the lock file
-  --check    recompute them and compare with the lock file"""
 
 
 def encode(value: Any) -> Any:
@@ -85,9 +83,6 @@ def locked_value(registry: Registry, spec: FactSpec, canonical: str) -> Any:
 
 def recompute(root: Path) -> dict[str, dict]:
     """Evaluate every slow fact that the pages under ``root`` use, for real; entries for the lock file."""
-    from blocklib.facts.check import check_pages
-    from blocklib.facts.pages import registry_for
-
     known = registry_for(root)
     live = Registry(known.root, known.package, live=True)
     report = check_pages(root, registry=live)
@@ -142,13 +137,14 @@ def listing(registry: Registry) -> tuple[list[str], list[str]]:
 
 
 def main(argv: list[str]) -> int:
-    """``python -m blocklib facts [--lock | --check]``."""
-    from blocklib.facts.check import find_root
-    from blocklib.facts.pages import registry_for
+    """usage: python -m blocklib facts [--lock | --check]
 
-    if argv and argv not in (["--lock"], ["--check"]):
-        print(USAGE, file=sys.stdout if argv[0] in ("-h", "--help") else sys.stderr)
-        return 0 if argv[0] in ("-h", "--help") else 2
+    (nothing)  list the facts: name, parameters, unit, grade, what it is
+    --lock     recompute the slow facts that the pages use and write the lock file
+    --check    recompute them and compare with the lock file; exit code 1 where they differ
+    """
+    if argv not in ([], ["--lock"], ["--check"]):
+        raise UsageError(f"--lock or --check expected, found {' '.join(argv)!r}")
     root = find_root(ROOT)
     registry = registry_for(root)
     if not argv:

@@ -17,7 +17,6 @@ from blocklib.facts.items import Bound, Given, Page
 from blocklib.facts.refs import Refs, fold
 from blocklib.facts.registry import Evaluated, GivenValue, Registry, default, nearest, parse_expr
 from blocklib.problems import BlocklibError, Problem
-from blocklib.text import LANGS
 
 FREE = "example"  # the name of a given on which nothing depends
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -98,13 +97,6 @@ def registry_for(root: Path) -> Registry:
     if root.resolve() == ROOT or not (root / "blocklib").is_dir():
         return default()
     return Registry(root)
-
-
-def page_paths(root: Path) -> list[str]:
-    """Every page under ``docs/`` in either language, relative to ``root``, sorted."""
-    folder = Path(root) / "docs"
-    found = [p for lang in LANGS for p in folder.rglob(f"*.{lang}.md")]
-    return sorted(p.relative_to(root).as_posix() for p in found)
 
 
 def evaluate_page(page: Page, refs: Refs, registry: Registry, bad_refs: Iterable[str] = (),

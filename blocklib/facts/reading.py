@@ -19,6 +19,7 @@ from fractions import Fraction
 
 from blocklib.facts.grammar import Printed, Quantity, normalise, quantity_at
 from blocklib.facts.values import Range, ReadingError, json_number
+from blocklib.problems import UsageError
 
 __all__ = ["Reading", "ReadingError", "read", "read_main", "to_json"]
 
@@ -212,10 +213,14 @@ def _line(text: str) -> tuple[str, bool]:
 
 
 def read_main(argv: list[str]) -> int:
-    """``python -m blocklib read TEXT`` or ``read -`` (one number a line). 0; 1 where a single text is refused."""
-    if not argv or argv in (["-h"], ["--help"]):
-        print('usage: python -m blocklib read "1,678 万"\n       python -m blocklib read -    (one number a line)')
-        return 0 if argv else 2
+    """usage: python -m blocklib read "1,678 万"
+           python -m blocklib read -
+
+    Reads one printed number, or with ``-`` one a line from standard input, and answers with one line of JSON each:
+    value, unit, relation and resolution, or the error. Exit code 1 where a single text cannot be read.
+    """
+    if not argv:
+        raise UsageError("nothing to read: give a text, or - for standard input")
     if argv == ["-"]:
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")
         sys.stdout.reconfigure(encoding="utf-8")

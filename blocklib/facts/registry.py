@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +26,7 @@ from blocklib.facts.discover import FactError, FactSpec, Site, describe, find_si
 from blocklib.facts.fingerprint import ROOT
 from blocklib.facts.params import GivenValue, canonical_expr, convert, nearest, number_text, parse_expr
 from blocklib.facts.values import Measured, Range, exact, json_number
-from blocklib.problems import BlocklibError
+from blocklib.problems import BlocklibError, UsageError
 from blocklib.text import Text
 
 __all__ = [
@@ -277,15 +276,13 @@ def evaluate(expr: str, givens: Mapping[str, Any] | None = None) -> Evaluated:
 
 
 def fact_main(argv: list[str]) -> int:
-    """``python -m blocklib fact "NAME?param=value"``: one JSON object; a mistake is one line and exit code 2."""
-    if len(argv) != 1 or argv[0] in ("-h", "--help"):
-        print("usage: python -m blocklib fact 'NAME?param=value&param=value'", file=sys.stderr)
-        return 0 if argv and argv[0] in ("-h", "--help") else 2
-    try:
-        found = evaluate(argv[0])
-    except BlocklibError as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+    """usage: python -m blocklib fact 'NAME?param=value&param=value'
+
+    Evaluates one fact and prints value, unit, grade and origin as one line of JSON.
+    """
+    if len(argv) != 1:
+        raise UsageError(f"one expression expected, found {len(argv)}")
+    found = evaluate(argv[0])
     row = {"value": json_value(found.value), "unit": found.unit, "grade": found.grade, "origin": found.origin}
     print(json.dumps(row, ensure_ascii=False))
     return 0

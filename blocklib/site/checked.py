@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlencode
 
+from blocklib.check import check_all
 from blocklib.claims.sources import Library
-from blocklib.facts.check import Report, check_all, check_text
+from blocklib.facts.check import Report, check_text
 from blocklib.facts.expand import expand
 from blocklib.facts.pages import PageNumbers, Row, registry_for
 from blocklib.problems import Problem

@@ -15,9 +15,9 @@ from blocklib.claims.pages import pages
 from blocklib.claims.registry import load as load_claims
 from blocklib.claims.registry import nearest
 from blocklib.claims.tomlfile import TomlFile, read_toml
+from blocklib.facts.files import load_refs
 from blocklib.facts.items import Bound, Page
 from blocklib.facts.pages import registry_for
-from blocklib.facts.refs import Refs, parse_facts
 from blocklib.facts.registry import parse_expr
 from blocklib.problems import BlocklibError, Problem
 from blocklib.text import LANGS
@@ -57,8 +57,7 @@ def _scan(root: Path) -> Iterator[tuple[str, list[str], list[str]]]:
         for name, page in pages(root, lang):
             found.setdefault(name, page)
     for name, page in sorted(found.items()):
-        table = root / f"docs/{name}.facts"
-        refs = parse_facts(table.read_text(encoding="utf-8-sig"), table.name) if table.exists() else Refs()
+        refs, _ = load_refs(root, f"docs/{name}.facts")
         facts = []
         for item in page.items:
             if isinstance(item, Bound):

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from blocklib.claims.pages import read_page
 from blocklib.claims.registry import nearest
 from blocklib.claims.tomlfile import read_toml
-from blocklib.facts.check import find_root
+from blocklib.facts.files import find_root, load_refs, read_page, read_text
 from blocklib.facts.fingerprint import ROOT
 from blocklib.facts.items import Bound, Page
 from blocklib.facts.pages import registry_for
-from blocklib.facts.refs import Refs, parse_facts
+from blocklib.facts.refs import Refs
 from blocklib.facts.registry import Registry, canonical_expr, parse_expr
-from blocklib.problems import BlocklibError, Problem
+from blocklib.problems import BlocklibError, Problem, UsageError
 from blocklib.text import LANGS
 
 SIGNATURES = "docs/twins.toml"
@@ -95,16 +94,11 @@ def check_pair(root: Path, page: str, sides: dict[str, str]) -> list[Problem]:
         if lang not in sides:
             there = next(iter(sides.values()))
             return [Problem(there, 1, f"the twin docs/{page}.{lang}.md is missing")]
-    zh, en = (read_page(root, sides[lang]) for lang in LANGS)
-    facts = root / f"docs/{page}.facts"
-    refs = parse_facts(_read(root, f"docs/{page}.facts"), f"docs/{page}.facts") if facts.exists() else Refs()
+    zh, en = (read_page(root, sides[lang])[0] for lang in LANGS)
+    refs, _ = load_refs(root, f"docs/{page}.facts")
     problems = [*_ids(zh), *_ids(en), *_compare_marks(zh, en)]
     registry = registry_for(root)
     return problems + list(_compare_numbers(zh, en, refs, registry))
-
-
-def _read(root: Path, path: str) -> str:
-    return (root / path).read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
 
 
 # ---- structure ----------------------------------------------------------------------------------------
@@ -270,7 +264,7 @@ def state(root: Path) -> list[State]:
         if not isinstance(entry, dict):
             states.append(State(page, "unsigned"))
             continue
-        changed = tuple(lang for lang in LANGS if entry.get(lang) != content_hash(_read(root, sides[lang])))
+        changed = tuple(lang for lang in LANGS if entry.get(lang) != content_hash(read_text(root, sides[lang])[0]))
         states.append(State(page, "stale" if changed else "signed", changed))
     return states
 
@@ -309,7 +303,7 @@ def sign(root: Path, pages: list[str]) -> list[Problem]:
     file = read_toml(root, SIGNATURES, required=False)
     signed = {page: entry for page, entry in file.data.items() if page in files}
     for page in pages:
-        signed[page] = {lang: content_hash(_read(root, files[page][lang])) for lang in LANGS}
+        signed[page] = {lang: content_hash(read_text(root, files[page][lang])[0]) for lang in LANGS}
     rows = [f'"{page}" = {{ zh = "{entry["zh"]}", en = "{entry["en"]}" }}\n' for page, entry in sorted(signed.items())]
     (root / SIGNATURES).write_text(_HEAD + "".join(rows), encoding="utf-8", newline="\n")
     redirects.record(root, pages)
@@ -329,16 +323,23 @@ def page_name(argument: str) -> str:
 
 
 def main(argv: list[str], root: Path | None = None) -> int:
-    """``python -m blocklib twins``: the state of each pair; ``--sign PAGE…`` or ``--sign --all`` signs."""
+    """usage: python -m blocklib twins [--sign PAGE … | --sign --all]
+
+    (nothing)  the state of each pair: signed, stale, unsigned, or alone
+    --sign     sign the pairs named (primer/shape), or all, after reading both sides; exit code 1 where they differ
+    """
     root = root or find_root(ROOT)
     if not argv:
         for one in state(root):
             note = {"stale": "edited since: " + " ".join(one.changed), "alone": "only " + " ".join(one.changed)}
             print(f"{one.status:<9} {one.page:<28} {note.get(one.status, '')}".rstrip())
         return 0
-    if argv[0] != "--sign" or len(argv) < 2 or any(word.startswith("-") for word in argv[1:] if word != "--all"):
-        print("usage: python -m blocklib twins [--sign PAGE … | --sign --all]", file=sys.stderr)
-        return 0 if argv[0] in ("-h", "--help") else 2
+    if argv[0] != "--sign":
+        raise UsageError(f"--sign expected, found {argv[0]!r}")
+    if unknown := [word for word in argv[1:] if word.startswith("-") and word != "--all"]:
+        raise UsageError(f"unknown option {unknown[0]!r}")
+    if len(argv) < 2:
+        raise UsageError("--sign needs a page, or --all")
     pages = sorted(page_files(root)[0]) if "--all" in argv else [page_name(word) for word in argv[1:]]
     problems = sign(root, pages)
     for problem in problems:

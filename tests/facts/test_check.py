@@ -8,9 +8,11 @@ import time
 
 import pytest
 
-from blocklib.facts.check import check_pages, check_text, find_root, main, problem_of
+from blocklib.cli import main
+from blocklib.facts.check import check_pages, check_text, problem_of
 from blocklib.facts.discover import FactError
 from blocklib.facts.expand import expand
+from blocklib.facts.files import find_root
 from tests.facts.library import make_library, row_at
 from tests.mutations.pages import make_site
 
@@ -136,11 +138,12 @@ def test_a_hundred_lines_take_milliseconds(site):
 
 
 def test_the_command_refuses_in_one_line(capsys, tmp_path):
-    assert main(["--root", str(tmp_path)]) == 2
-    assert main(["--root"]) == 2
-    assert main(["nothing.md"]) == 2
-    assert main(["--help"]) == 0
-    assert "Traceback" not in capsys.readouterr().err
+    assert main(["check", "--root", str(tmp_path)]) == 2
+    assert main(["check", "--root"]) == 2
+    assert main(["check", "nothing.md"]) == 2
+    assert main(["check", "--what"]) == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said and said.count("\n") == 4
 
 
 def test_find_root(tmp_path, monkeypatch):
@@ -153,7 +156,7 @@ def test_find_root(tmp_path, monkeypatch):
 
 def test_the_check_imports_nothing_heavy(root):
     code = (
-        "import sys; from blocklib.facts.check import main; main([]);"
+        "import sys; from blocklib.cli import main; main(['check']);"
         "heavy = {'torch', 'numpy', 'matplotlib', 'plotly', 'mkdocs'} & set(sys.modules); assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blocklib.cli import main
 from blocklib.facts.reading import LONGEST, ReadingError, read, read_main, to_json
 from blocklib.facts.values import Range
 
@@ -113,7 +114,7 @@ def test_command_line_single(capsys):
     capsys.readouterr()
     assert read_main(["1,23"]) == 1
     assert "wrongly" in json.loads(capsys.readouterr().out)["error"]
-    assert read_main([]) == 2
+    assert main(["read"]) == 2
 
 
 def test_command_line_stream(monkeypatch, capsys):

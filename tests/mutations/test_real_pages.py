@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from blocklib.facts.check import check_pages, load_refs
+from blocklib.facts.check import check_pages
+from blocklib.facts.files import load_refs
 from blocklib.facts.items import Bound
 from blocklib.facts.pages import evaluate_page
 from blocklib.facts.registry import default

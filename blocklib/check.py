@@ -1,0 +1,59 @@
+"""Every checker of every room at once: numbers, claims, sources, twins, blocks, ids and terms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from blocklib.claims import closure, sources
+from blocklib.facts.check import Report, check_pages
+from blocklib.facts.files import find_root
+from blocklib.facts.fingerprint import ROOT
+from blocklib.problems import Problem, UsageError
+from blocklib.site import blocks, redirects, terms, twins
+
+CHECKERS = (closure.check, sources.check, twins.check, blocks.check, redirects.check, terms.check)
+
+
+def check_all(root: Path, paths: Iterable[str] | None = None) -> tuple[Report, list[Problem]]:
+    """The report on numbers, and every problem of every checker, sorted; only those of ``paths`` where given."""
+    chosen = set(paths) if paths is not None else None
+    report = check_pages(root, paths=chosen)
+    problems = set(report.problems)
+    for checker in CHECKERS:
+        problems.update(p for p in checker(root) if chosen is None or p.path in chosen)
+    return report, sorted(problems)
+
+
+def main(argv: list[str]) -> int:
+    """usage: python -m blocklib check [--root DIR] [PAGE …]
+
+    Checks numbers, claims, twins, terms and sources of all pages, or of those named: every problem is one line
+    ``file:line: message``, then one line of summary. Exit code 0 if all is well, 1 if anything is wrong.
+    """
+    begin = time.perf_counter()
+    names, root = list(argv), None
+    if names[:1] == ["--root"]:
+        root = Path(names[1]).resolve() if len(names) > 1 else None
+        if root is None or not (root / "docs").is_dir():
+            raise UsageError("--root needs a folder that holds docs/")
+        del names[:2]
+    root = root or find_root(ROOT)
+    report, problems = check_all(root, [_page(name, root) for name in names] if names else None)
+    for problem in problems:
+        print(problem)
+    count = sum(len(row.printed) for page in report.pages.values() for row in page.rows)
+    state = f"{len(problems)} problem{'s' * (len(problems) != 1)}" if problems else "all is well"
+    print(f"{len(report.pages)} pages, {count} bound numbers: {state} ({time.perf_counter() - begin:.1f} s)")
+    return 1 if problems else 0
+
+
+def _page(name: str, root: Path) -> str:
+    """An argument as the path of a page relative to ``root``."""
+    if name.startswith("-"):
+        raise UsageError(f"unknown option {name!r}")
+    file = Path(name).resolve()
+    if not file.is_file() or not file.is_relative_to(root / "docs"):
+        raise UsageError(f"no page {name!r} under {root.name}/docs")
+    return file.relative_to(root).as_posix()

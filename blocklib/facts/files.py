@@ -1,0 +1,64 @@
+"""The files of a project as the checks read them: where its pages stand, each scanned once, and their ``.facts`` files.
+
+Nothing here raises for what an author can write: text that is not UTF-8 is read with its bad bytes replaced, and
+said to be at fault.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from blocklib.facts.items import Page
+from blocklib.facts.refs import Refs, parse_facts
+from blocklib.facts.scan import scan
+from blocklib.problems import Problem
+from blocklib.text import LANGS
+
+
+def find_root(default: Path) -> Path:
+    """The repository in which the command runs: the nearest folder upwards that holds docs/, else ``default``."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / "docs").is_dir()), default)
+
+
+def page_paths(root: Path) -> list[str]:
+    """Every page under ``docs/`` in either language, relative to ``root``, sorted."""
+    folder = Path(root) / "docs"
+    found = [p for lang in LANGS for p in folder.rglob(f"*.{lang}.md")]
+    return sorted(p.relative_to(root).as_posix() for p in found)
+
+
+def read_text(root: Path, path: str) -> tuple[str, list[Problem]]:
+    """Text of a file with ``\\n`` line ends and without a byte order mark, and what keeps it from being that."""
+    problems: list[Problem] = []
+    try:
+        data = (root / path).read_bytes()
+    except OSError as error:
+        return "", [Problem(path, 0, f"cannot be read: {error.strerror}")]
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problems.append(Problem(path, line, f"not UTF-8 text: byte 0x{data[error.start]:02x} ({error.reason})"))
+    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n"), problems
+
+
+def read_page(root: Path, path: str) -> tuple[Page, list[Problem]]:
+    """The page at ``path``, scanned, and what is wrong with its bytes. Kept by content and shared: not to be changed."""
+    text, problems = read_text(root, path)
+    return _scanned(text, path), problems
+
+
+@lru_cache(maxsize=512)
+def _scanned(text: str, path: str) -> Page:
+    return scan(text, path, path.rsplit(".", 2)[1])
+
+
+def load_refs(root: Path, path: str) -> tuple[Refs, list[Problem]]:
+    """The references of a page; none where it has no ``.facts`` file."""
+    if not (root / path).exists():
+        return Refs(None), []
+    text, problems = read_text(root, path)
+    refs = parse_facts(text, path)
+    return refs, problems + refs.problems
