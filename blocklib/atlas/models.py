@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from blocklib.ledger.config import Config, GatedDelta
+from blocklib.ledger.config import Config, GatedDelta, uniform
 from blocklib.problems import BlocklibError
 
 FOLDER = Path(__file__).parent / "data"
@@ -145,7 +145,7 @@ def _config(values: dict[str, Any]) -> Config:
         period = tuple(values["layers"])
         repeats, rest = divmod(values["n_layers"], len(period))
         values["layers"] = period * repeats + period[:rest]
-    return Config(**values)
+    return uniform(**values)
 
 
 @cache

@@ -1,17 +1,29 @@
-"""Parameters of a model, by component.
+"""Parameters of a model, by component, in total and per token.
 
 Convention: learned tensors once each. A tied head costs nothing; biases, norm gains and learned positions are
-in; buffers (masks, rotary frequencies), vision towers and draft heads are out.
+in; buffers (masks, rotary frequencies, balancing biases), vision towers and draft heads are out. *Active* counts
+what one token passes through: of a mixture of experts the router, the chosen experts and the shared one.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 
 from blocklib.exact import at_least, plain
 from blocklib.facts.registry import fact
-from blocklib.ledger.config import FFN_MATRICES, Config, ConfigError, GatedDelta
+from blocklib.ledger.config import NORMS, Config, Layer, uniform
+from blocklib.ledger.parts import (
+    FFN,
+    Attention,
+    CompressedAttention,
+    ConfigError,
+    GatedDelta,
+    KimiDelta,
+    LatentAttention,
+    MoE,
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +31,8 @@ class Parameters:
     """An itemised count; the rows are disjoint and ``total`` is their sum.
 
     ``attention`` holds the weights and biases of every mixer (for a recurrent one its convolution and decay
-    terms too), ``norm`` all norms but those of queries and keys, which are ``qk_norm``.
+    terms too, for a latent one its projections), ``ffn`` routers too, ``norm`` all norms but those of queries and
+    keys, which are ``qk_norm``, ``head`` what stands after the last block, a pooler too.
     """
 
     embedding: int = 0
@@ -44,66 +57,210 @@ class Parameters:
     def __add__(self, more: Parameters) -> Parameters:
         return Parameters(*(a + b for a, b in zip(self.components.values(), more.components.values(), strict=True)))
 
+    def __mul__(self, times: int) -> Parameters:
+        return Parameters(*(times * count for count in self.components.values()))
+
+
+@dataclass(frozen=True)
+class Active:
+    """Parameters that one token passes through, under the two conventions in use.
+
+    Attributes:
+        with_embeddings: everything active, the input embedding and the head included.
+        without_input_embedding: the input table left out, since a token only looks up one row of it; the head is in
+            (a tied table stays: it is the head).
+    """
+
+    with_embeddings: int
+    without_input_embedding: int
+
 
 def count(config: Config) -> Parameters:
     """All parameters of the model."""
-    return sum((block(config, mixer) for mixer in config.mixers), outside_blocks(config))
+    total = outside_blocks(config)
+    for groups in (config.groups, config.encoder_groups):
+        for layer, times in groups.items():
+            total += layer_params(config, layer) * (config.stored_layers or times)
+    return total
+
+
+def active(config: Config) -> Active:
+    """Parameters that one token passes through; shared blocks count once, as they are stored."""
+    idle = sum(
+        (config.stored_layers or times) * _idle(layer.ffn, config.d_model)
+        for groups in (config.groups, config.encoder_groups)
+        for layer, times in groups.items()
+    )
+    total = count(config)
+    lookup = 0 if config.tied and config.lm_head else total.embedding
+    return Active(total.total - idle, total.total - idle - lookup)
+
+
+def _idle(ffn: FFN | MoE, d_model: int) -> int:
+    if isinstance(ffn, FFN):
+        return 0
+    return (ffn.n_experts - ffn.top_k) * _ffn(ffn.expert, ffn.latent or d_model)
 
 
 def outside_blocks(config: Config) -> Parameters:
-    """Embedding, learned positions, final norm and head."""
+    """Embedding, learned positions, norms outside the blocks and head."""
+    width = config.embedding_width or config.d_model
+    projection = 0 if config.embedding_width is None else config.d_model * (width + 1)
+    head = config.lm_head * config.vocab_size * ((0 if config.tied else width) + config.lm_bias)
+    per_width = NORMS[config.norm]
     return Parameters(
-        embedding=config.vocab_size * config.d_model,
-        position=config.learned_positions * config.d_model,
-        norm=norm(config),
-        head=0 if config.tied else config.vocab_size * config.d_model,
+        embedding=(config.vocab_size + config.source_vocab) * width + projection,
+        position=(config.learned_positions + config.token_types) * width + config.relative_bias,
+        norm=per_width * sum((*config.norm_widths, *config.extra_head_norms)),
+        head=head + sum(matrix.params for matrix in config.extra_head),
+        other=config.other,
     )
 
 
-def block(config: Config, mixer: str = "full") -> Parameters:
-    """One block with this mixer: attention, FFN and their two norms.
+def block(config: Config, mixer: str | None = None) -> Parameters:
+    """One block of this model: the one with full attention, or the one whose mixer is of this kind.
 
     Raises:
-        ConfigError: the model has no such mixer.
+        ConfigError: the model has no such block, or several of different shape.
     """
-    shared = Parameters(ffn=ffn_weights(config) + ffn_biases(config), norm=2 * norm(config))
-    if mixer == "full":
-        qk_gains = 2 * config.head_dim if config.qk_norm else 0
-        return shared + Parameters(attention=attention_weights(config) + attention_biases(config), qk_norm=qk_gains)
-    if mixer == "gated_delta" and config.gated_delta is not None:
-        delta = config.gated_delta
-        return shared + Parameters(attention=gated_delta_weights(config.d_model, delta), norm=delta.v_dim)
-    raise ConfigError(f"the model has no {mixer!r} layers")
+    if mixer is None:
+        return layer_params(config, config.block)
+    found = [layer for layer in config.groups if layer.mixer.kind == mixer]
+    counts = {layer_params(config, layer) for layer in found}
+    if len(counts) != 1:
+        raise ConfigError(f"the model has {'several kinds of' if counts else 'no'} {mixer!r} layers")
+    return counts.pop()
+
+
+def layer_params(config: Config, layer: Layer) -> Parameters:
+    """One block: mixer, cross-attention, FFN, norms."""
+    made = mixer_params(layer.mixer, config.d_model) + ffn_params_of(layer.ffn, config.d_model)
+    if layer.cross is not None:
+        made += mixer_params(layer.cross, config.d_model)
+    return made + Parameters(norm=layer.norms * norm(config), other=layer.other)
 
 
 def norm(config: Config) -> int:
     """One norm over the stream: a gain, and a bias for LayerNorm."""
-    return config.d_model * (2 if config.norm == "layernorm" else 1)
+    return config.d_model * NORMS[config.norm]
+
+
+@singledispatch
+def mixer_params(mixer: object, d_model: int) -> Parameters:
+    """Parameters of one mixer in a stream of this width.
+
+    Raises:
+        ConfigError: for what is no mixer.
+    """
+    raise ConfigError(f"{mixer!r} is no mixer")
+
+
+@mixer_params.register
+def _(mixer: Attention, d_model: int) -> Parameters:
+    gains = {
+        None: 0, "head": 2 * mixer.head_dim, "heads": mixer.query_width + mixer.kv_width,
+        "full": mixer.query_width + mixer.kv_width,
+    }[mixer.qk_norm]  # fmt: skip
+    query = mixer.query_width * (2 if mixer.gate else 1)
+    biases = {"q": query, "k": mixer.kv_width, "v": mixer.kv_width, "o": d_model}
+    matrices = d_model * (query + 2 * mixer.kv_width + mixer.query_width)
+    sinks = mixer.n_heads if mixer.sinks else 0
+    return Parameters(attention=matrices + sum(biases[site] for site in mixer.biases) + sinks, qk_norm=gains)
+
+
+@mixer_params.register
+def _(mixer: LatentAttention, d_model: int) -> Parameters:
+    query = (
+        d_model * mixer.query_width
+        if mixer.q_rank is None
+        else mixer.q_rank * (d_model + mixer.query_width + mixer.bias)
+    )
+    latent = (d_model + mixer.bias) * (mixer.kv_rank + mixer.rope_dim)
+    expand = mixer.kv_rank * mixer.n_heads * (mixer.nope_dim + mixer.v_dim)
+    output = (mixer.value_width + mixer.bias) * d_model
+    gate = d_model * mixer.value_width if mixer.gate else 0
+    return Parameters(attention=query + latent + expand + output + gate, norm=(mixer.q_rank or 0) + mixer.kv_rank)
+
+
+@mixer_params.register
+def _(mixer: CompressedAttention, d_model: int) -> Parameters:
+    query = mixer.q_rank * (d_model + mixer.query_width)
+    output = mixer.query_width * mixer.o_rank + mixer.o_groups * mixer.o_rank * d_model
+    attention = query + d_model * mixer.head_dim + output + mixer.n_heads
+    norms = mixer.q_rank + mixer.head_dim
+    if mixer.rate is not None:  # key-value and weight projections of the compressor, a bias per place, a norm
+        overlap = 2 if mixer.index_heads else 1
+        attention += overlap * mixer.head_dim * (2 * d_model + mixer.rate)
+        norms += mixer.head_dim
+    if mixer.index_heads:  # a compressor of its own width, its queries, a weight per head
+        attention += 2 * mixer.index_dim * (2 * d_model + mixer.rate)
+        attention += mixer.q_rank * mixer.index_heads * mixer.index_dim + d_model * mixer.index_heads
+        norms += mixer.index_dim
+    return Parameters(attention=attention, norm=norms)
+
+
+@mixer_params.register
+def _(mixer: GatedDelta, d_model: int) -> Parameters:
+    return Parameters(attention=gated_delta_weights(d_model, mixer), norm=mixer.v_dim)
+
+
+@mixer_params.register
+def _(mixer: KimiDelta, d_model: int) -> Parameters:
+    projections = d_model * (5 * mixer.width + mixer.heads)  # q, k, v, gate, output; one beta per head
+    decay = mixer.decay_rank * (d_model + mixer.width) + mixer.width + mixer.heads
+    return Parameters(attention=projections + 3 * mixer.width * mixer.conv + decay, norm=mixer.dim)
+
+
+def ffn_params_of(ffn: FFN | MoE, d_model: int) -> Parameters:
+    """Parameters of one FFN, or of one mixture of experts with its router."""
+    if isinstance(ffn, FFN):
+        return Parameters(ffn=_ffn(ffn, d_model))
+    router = ffn.n_experts * (d_model + ffn.router_bias)
+    shared = 0 if ffn.shared is None else _ffn(ffn.shared, d_model) + (d_model if ffn.shared_gate else 0)
+    latent = 0 if ffn.latent is None else 2 * d_model * ffn.latent
+    experts = ffn.n_experts * _ffn(ffn.expert, ffn.latent or d_model)
+    return Parameters(ffn=router + shared + latent + experts, norm=ffn.latent or 0)
+
+
+def _ffn(ffn: FFN, width: int) -> int:
+    return ffn.matrices * width * ffn.d_ff + (((ffn.matrices - 1) * ffn.d_ff + width) if ffn.bias else 0)
 
 
 def attention_weights(config: Config) -> int:
-    """Matrices of one full-attention layer (q, k, v, o, and the output gate where there is one), no biases."""
-    query = config.query_width * (2 if config.output_gate else 1)
-    return config.d_model * (query + 2 * config.kv_width + config.query_width)
+    """Matrices of one full-attention layer (q, k, v, o, and the output gate where there is one), no biases.
+
+    Raises:
+        ConfigError: attention layers differ or keep no keys and values per head.
+    """
+    bare = replace(config.heads_kind, biases=frozenset(), sinks=False)
+    return mixer_params(bare, config.d_model).attention
 
 
 def attention_biases(config: Config) -> int:
-    """Biases of one full-attention layer."""
-    widths = {"q": config.query_width * (2 if config.output_gate else 1), "k": config.kv_width,
-              "v": config.kv_width, "o": config.d_model}  # fmt: skip
-    return sum(width for site, width in widths.items() if site in config.biases)
+    """Biases of one full-attention layer. Raises as :func:`attention_weights`."""
+    with_biases = replace(config.heads_kind, sinks=False)
+    return mixer_params(with_biases, config.d_model).attention - attention_weights(config)
 
 
 def ffn_weights(config: Config) -> int:
-    """Matrices of one FFN: two, or three with a gate; no biases."""
-    return FFN_MATRICES[config.ffn] * config.d_model * config.d_ff
+    """Matrices of one FFN: two, or three with a gate; no biases.
+
+    Raises:
+        ConfigError: the model has mixtures of experts, or FFNs of several kinds.
+    """
+    return _ffn(replace(_dense(config), bias=False), config.d_model)
 
 
 def ffn_biases(config: Config) -> int:
-    """Biases of one FFN: one of the inner width per matrix into it, one of the outer width."""
-    if "ffn" not in config.biases:
-        return 0
-    return (FFN_MATRICES[config.ffn] - 1) * config.d_ff + config.d_model
+    """Biases of one FFN: one of the inner width per matrix into it, one of the outer width. Raises as
+    :func:`ffn_weights`."""
+    return _ffn(_dense(config), config.d_model) - ffn_weights(config)
+
+
+def _dense(config: Config) -> FFN:
+    if config.moe is not None or config.dense_ffn is None:
+        raise ConfigError("the model's FFNs are mixtures of experts")
+    return config.dense_ffn
 
 
 def gated_delta_weights(d_model: int, delta: GatedDelta) -> int:
@@ -178,7 +335,7 @@ def textbook_ffn_expansion() -> int | Fraction:
 def textbook(d_model: int) -> Config:
     """The block that textbook counts speak of: multi-head attention with square matrices, a GELU FFN of width
     4d, no biases. One head and one layer, since neither changes a block's count."""
-    return Config(
+    return uniform(
         vocab_size=1, d_model=d_model, n_layers=1, n_heads=1, n_kv_heads=1, head_dim=d_model, d_ff=4 * d_model,
         ffn="gelu", norm="layernorm", tied=True,
     )  # fmt: skip

@@ -49,7 +49,7 @@ def test_every_value_names_its_source(model):
 
 def test_the_hybrid_repeats_three_to_one():
     config = load("qwen3.8-27b").config
-    assert config.layers == ("gated_delta", "gated_delta", "gated_delta", "full") * 16
+    assert config.mixers == ("gated_delta", "gated_delta", "gated_delta", "full") * 16
     assert config.qk_norm and config.output_gate
 
 

@@ -41,7 +41,10 @@ def test_a_cache_counts_what_a_list_of_tensors_holds():
 
 @pytest.mark.parametrize(("n_kv_heads", "share"), [(32, 1), (8, 4), (4, 8), (1, 32)])
 def test_sharing_heads_divides_the_cache(n_kv_heads, share):
-    config = replace(load("llama-2-7b").config, n_kv_heads=n_kv_heads)
+    config = load("llama-2-7b").config
+    layer = config.layers[0]
+    layer = replace(layer, mixer=replace(layer.mixer, n_kv_heads=n_kv_heads))
+    config = replace(config, layers=(layer,) * config.n_layers)
     assert cache.kv_bytes_per_token(config, "bf16") * share == 524_288
 
 
