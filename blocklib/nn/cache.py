@@ -179,14 +179,13 @@ class SlidingCache(Cache):
         return out[0], out[1]
 
     def truncate(self, length: int) -> None:
-        """As :meth:`Cache.truncate`, by at most ``reserve + 1`` tokens once the ring is full.
+        """As :meth:`Cache.truncate`: once the ring is full, to at most ``reserve + 1`` before the furthest it has been.
 
         Raises:
             ValueError: also when the ring has overwritten what the next query would read.
         """
-        oldest = max(self._oldest.values(), default=0)
-        if 0 <= length <= self.length and oldest > max(0, length - self.window + 1):
-            needed = max(0, length - self.window + 1)
+        oldest, needed = max(self._oldest.values(), default=0), max(0, length - self.window + 1)
+        if 0 <= length <= self.length and needed < min(length, oldest):
             raise ValueError(
                 f"cannot truncate to {length}: position {needed} is overwritten, the ring holds {oldest} on; "
                 f"give SlidingCache a larger reserve"
@@ -226,6 +225,8 @@ class LayeredCache:
 
     def truncate(self, length: int) -> None:
         """As :meth:`Cache.truncate`, in every cache that has seen anything."""
+        if not 0 <= length <= self.length:
+            raise ValueError(f"cannot truncate to {length}: the cache has seen {self.length} tokens")
         for cache in self.layers:
             if cache.length:
                 cache.truncate(length)
