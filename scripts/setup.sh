@@ -8,14 +8,13 @@ say() { printf 'set-up: %s\n' "$*" >&2; }
 die() { printf 'set-up: %s\n' "$@" >&2; exit 1; }
 stamped() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
-# 3.11.5, because a pinned package asks for it: Debian 12's own Python is 3.11.2.
-python_ok() { "$1" -c 'import sys; sys.exit(not (3, 11, 5) <= sys.version_info[:3] < (3, 14))' >/dev/null 2>&1; }
+python_ok() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1; }
 python_minor() { "$1" -c 'import sys; print(sys.version_info[:2])' 2>/dev/null; }
 find_python() {
   local candidate found=""
   if [ -n "${PYTHON:-}" ]; then
     command -v "$PYTHON" >/dev/null 2>&1 || die "PYTHON=$PYTHON is not a program."
-    python_ok "$PYTHON" || die "PYTHON=$PYTHON is not a Python from 3.11.5 to 3.13 ($("$PYTHON" -V 2>&1 | tail -n 1))."
+    python_ok "$PYTHON" || die "PYTHON=$PYTHON is not a Python from 3.11 to 3.13 ($("$PYTHON" -V 2>&1 | tail -n 1))."
     command -v "$PYTHON"; return
   fi
   for candidate in python3.13 python3.12 python3.11 python3 python; do
@@ -24,7 +23,7 @@ find_python() {
       found="$found $(command -v "$candidate") ($("$candidate" -V 2>&1 | tail -n 1));"
     fi
   done
-  die "no Python from 3.11.5 to 3.13 on the PATH. Found:${found:- none}" \
+  die "no Python from 3.11 to 3.13 on the PATH. Found:${found:- none}" \
       "Install one of them, or name it: make PYTHON=/path/to/python3.12 serve"
 }
 
