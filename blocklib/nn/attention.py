@@ -1,43 +1,67 @@
-"""Multi-head attention with shared key/value heads, written out."""
+"""Multi-head attention: one head written out for reading, and the layer that models are made of."""
 
 from __future__ import annotations
 
-from math import sqrt
+from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor, nn
 
+from blocklib.nn.masks import Pattern, Prefix, SlidingWindow, causal_mask
+from blocklib.nn.position import Positions, newest
+from blocklib.nn.scores import DotProduct, attention_weights
 
-def causal_mask(queries: int, keys: int, device: torch.device | None = None) -> Tensor:
-    """Boolean ``(T, S)``, true where a query may read a key.
+if TYPE_CHECKING:
+    from blocklib.nn.cache import KVCache
 
-    Aligned to the bottom right: the last query is the newest position and sees every key, so one query over a
-    cache sees all of it.
+__all__ = [
+    "GatedAttention",
+    "MultiHeadAttention",
+    "Prefix",
+    "SingleHeadAttention",
+    "SlidingWindow",
+    "attention_weights",
+    "causal_mask",
+]
 
-    Raises:
-        ValueError: fewer keys than queries.
+
+class SingleHeadAttention(nn.Module):
+    """One head, every step in sight. Input and output ``(B, T, d)``.
+
+    Args:
+        d_model: width d of the stream.
+        head_dim: width D of the head; default d.
+        causal: whether position i reads positions 0 … i only.
     """
-    if keys < queries:
-        raise ValueError(f"{queries} queries need at least as many keys, found {keys}")
-    return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
+    def __init__(self, d_model: int, head_dim: int | None = None, causal: bool = True):
+        super().__init__()
+        head_dim = d_model if head_dim is None else head_dim
+        self.causal = causal
+        self.q = nn.Linear(d_model, head_dim, bias=False)
+        self.k = nn.Linear(d_model, head_dim, bias=False)
+        self.v = nn.Linear(d_model, head_dim, bias=False)
+        self.o = nn.Linear(head_dim, d_model, bias=False)
 
-def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax of the scaled scores: ``q (…, T, D)`` and ``k (…, S, D)`` give ``(…, T, S)``; rows sum to one.
+    def forward(self, x: Tensor) -> Tensor:
+        return self.stages(x)["output"]
 
-    ``mask`` is boolean and broadcastable to the scores; false positions get weight zero.
-    """
-    scores = q @ k.transpose(-2, -1) / sqrt(q.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, float("-inf"))
-    return scores.softmax(-1)
+    def stages(self, x: Tensor) -> dict[str, Tensor]:
+        """q, k, v ``(B, T, D)``, scores and weights ``(B, T, T)``, mixed ``(B, T, D)``, output ``(B, T, d)``."""
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        mask = causal_mask(x.shape[1], x.shape[1], x.device)
+        seen = scores.masked_fill(~mask, float("-inf")) if self.causal else scores
+        weights = seen.softmax(-1)
+        mixed = weights @ v
+        return {"q": q, "k": k, "v": v, "scores": scores, "weights": weights, "mixed": mixed, "output": self.o(mixed)}
 
 
 class MultiHeadAttention(nn.Module):
-    """Attention of the stream over itself, or over a longer ``memory`` that ends with it.
+    """Attention of the stream over itself, over a cache, or over a longer ``memory`` that ends with it.
 
-    ``n_kv_heads`` below ``n_heads`` shares keys and values: query heads are grouped in order, so with four query
-    and two key/value heads the mapping is 0, 0, 1, 1. Input and output ``(B, T, d)``.
+    ``n_kv_heads`` below ``n_heads`` shares keys and values (1 is multi-query, between is grouped-query attention):
+    query heads are grouped in order, so with four query and two key/value heads the mapping is 0, 0, 1, 1. Input
+    and output ``(B, T, d)``.
 
     Args:
         d_model: width d of the stream.
@@ -45,7 +69,11 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads: key/value heads; default ``n_heads``.
         head_dim: width D of a head; default ``d_model // n_heads``. H·D need not equal d.
         bias: whether the four projections carry biases.
-        causal: whether position i reads positions 0 … i only.
+        causal: whether position i reads positions 0 … i only; False reads everything.
+        pattern: who reads whom where that is neither of the two: :class:`SlidingWindow`, :class:`Prefix`.
+        rope: turns queries and keys by position: :class:`~blocklib.nn.position.RoPE`.
+        qk_norm: norms queries and keys before they are turned: :class:`~blocklib.nn.norm.PerHeadQKNorm`.
+        core: makes mixed values of heads, of :mod:`blocklib.nn.scores`; default scaled dot products, written out.
 
     Raises:
         ValueError: heads do not divide evenly.
@@ -59,6 +87,11 @@ class MultiHeadAttention(nn.Module):
         head_dim: int | None = None,
         bias: bool = False,
         causal: bool = True,
+        *,
+        pattern: Pattern | None = None,
+        rope: nn.Module | None = None,
+        qk_norm: nn.Module | None = None,
+        core: nn.Module | None = None,
     ):
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
@@ -68,30 +101,85 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"n_heads {n_heads} is not a multiple of n_kv_heads {n_kv_heads}")
         self.n_heads, self.n_kv_heads, self.causal = n_heads, n_kv_heads, causal
         self.head_dim = d_model // n_heads if head_dim is None else head_dim
+        self.pattern = pattern or (causal_mask if causal else None)
+        self.rope, self.qk_norm = rope, qk_norm
+        self.core = DotProduct() if core is None else core
         self.q = nn.Linear(d_model, n_heads * self.head_dim, bias=bias)
         self.k = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
         self.v = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
         self.o = nn.Linear(n_heads * self.head_dim, d_model, bias=bias)
 
-    def forward(self, x: Tensor, memory: Tensor | None = None) -> Tensor:
-        """``x (B, T, d)`` reads ``memory (B, S, d)``, whose last T positions are ``x``; default ``x`` itself."""
-        memory = x if memory is None else memory
-        weights = self.weights(x, memory)  # (B, H, T, S)
-        values = self._shared(self._heads(self.v(memory), self.n_kv_heads))  # (B, H, S, D)
-        mixed = weights @ values  # (B, H, T, D)
-        return self.o(mixed.transpose(1, 2).flatten(2))
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None = None,
+        *,
+        cache: KVCache | None = None,
+        layer: int = 0,
+        positions: Positions | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """``x (B, T, d)`` reads ``memory (B, S, d)``, whose last T positions are ``x``; default ``x`` itself.
 
-    def weights(self, x: Tensor, memory: Tensor | None = None) -> Tensor:
+        Args:
+            cache: keys and values of earlier tokens; the new ones are added, and all are read. Instead of memory.
+            layer: number of this layer in the cache.
+            positions: of x (of memory, where given), a range or ``(T,)`` or ``(B, T)``; default: they continue from
+                the cache, or count from 0.
+            mask: boolean, broadcastable to ``(B, H, T, S)``, true at what may be read besides the layer's own rule:
+                padding. With longer rows than keys, the last count.
+
+        Raises:
+            ValueError: both memory and a cache.
+        """
+        q, k, v = self._projected(x, memory, cache, positions)
+        if cache is not None:
+            k, v = cache.update(layer, k, v)
+        mixed = self.core(q, k, v, self.pattern, mask)  # (B, H, T, D)
+        return self.output(mixed.transpose(1, 2).flatten(2), x)
+
+    def weights(self, x: Tensor, memory: Tensor | None = None, *, positions: Positions | None = None) -> Tensor:
         """The attention pattern ``(B, H, T, S)``: how much each position reads of each other."""
-        memory = x if memory is None else memory
-        q = self._heads(self.q(x), self.n_heads)
-        k = self._shared(self._heads(self.k(memory), self.n_kv_heads))
-        mask = causal_mask(x.shape[1], memory.shape[1], x.device) if self.causal else None
-        return attention_weights(q, k, mask)
+        q, k, _ = self._projected(x, memory, None, positions)
+        return self.core.weights(q, k, self.pattern, None)
 
-    def _heads(self, x: Tensor, heads: int) -> Tensor:
-        return x.unflatten(-1, (heads, self.head_dim)).transpose(1, 2)
+    def output(self, mixed: Tensor, x: Tensor) -> Tensor:
+        """What is written to the stream, of the heads' mixed values ``(B, T, H·D)`` and the layer's input."""
+        return self.o(mixed)
 
-    def _shared(self, x: Tensor) -> Tensor:
-        # Repeat, not tile: neighbouring query heads share a key/value head.
-        return x.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
+    def _projected(
+        self, x: Tensor, memory: Tensor | None, cache: KVCache | None, positions: Positions | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        if memory is not None and cache is not None:
+            raise ValueError("give either memory or a cache: both say what is read besides x")
+        source = x if memory is None else memory
+        tokens, keys = x.shape[1], source.shape[1]
+        q = self.q(x).unflatten(-1, (self.n_heads, self.head_dim))  # (B, T, H, D)
+        k = self.k(source).unflatten(-1, (self.n_kv_heads, self.head_dim))
+        v = self.v(source).unflatten(-1, (self.n_kv_heads, self.head_dim))
+        if self.qk_norm is not None:
+            q, k = self.qk_norm(q, k)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        if self.rope is not None:
+            if positions is None:
+                start = 0 if cache is None else cache.length
+                positions = range(start, start + keys)
+            queries = newest(positions, tokens)
+            q, k = self.rope(q, queries), self.rope(k, positions)
+        return q, k, v
+
+
+class GatedAttention(MultiHeadAttention):
+    """Attention whose heads are multiplied by a gate of the layer's input, entry by entry, before the output matrix.
+
+    ``o(mixed · σ(gate(x)))``; a head can write nothing without a sink. Qiu et al. 2025; as in Qwen3-Next.
+    Arguments as for :class:`MultiHeadAttention`.
+    """
+
+    def __init__(self, d_model: int, *args, **options):
+        super().__init__(d_model, *args, **options)
+        self.gate = nn.Linear(d_model, self.n_heads * self.head_dim, bias=self.q.bias is not None)
+
+    def output(self, mixed: Tensor, x: Tensor) -> Tensor:
+        """As :meth:`MultiHeadAttention.output`, gated."""
+        return self.o(mixed * self.gate(x).sigmoid())

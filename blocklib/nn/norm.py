@@ -1,6 +1,8 @@
-"""Norms over the last axis, and BatchNorm over tokens as the counter-example."""
+"""Norms over the last axis, norms of queries and keys, and BatchNorm over tokens as the counter-example."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -59,6 +61,66 @@ class RMSNorm(nn.Module):
         if self.gain is not None:
             unit = unit * self.gain
         return unit.to(x.dtype)
+
+
+class ZeroCentredRMSNorm(nn.Module):
+    """RMSNorm whose gain is ``1 + weight``: a weight of zero is the identity, and decay pulls towards it.
+
+    The sum is made in float32 at least, because ``1 + weight`` loses the weight's digits in half precision. Input
+    and output ``(…, d)``, same dtype. Gemma Team 2024; not to be confused with centring the vector.
+
+    Args:
+        d_model: width d.
+        eps: added to the mean square, inside the root.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = _wide(x)
+        unit = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
+        return (unit * (1 + _wide(self.weight))).to(x.dtype)
+
+
+class PerHeadQKNorm(nn.Module):
+    """A norm of every query head and every key head over its own D entries; one gain for all heads of a kind.
+
+    Bounds the scores: after it, a score is a cosine times √D times gains. Dehghani et al. 2023; as in Qwen3.
+
+    Args:
+        head_dim: width D of a head.
+        norm: makes a norm from a width.
+    """
+
+    def __init__(self, head_dim: int, norm: Callable[[int], nn.Module] = RMSNorm):
+        super().__init__()
+        self.q, self.k = norm(head_dim), norm(head_dim)
+
+    def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """``q (B, T, H, D)`` and ``k (B, S, Hkv, D)`` to the same shapes."""
+        return self.q(q), self.k(k)
+
+
+class FullQKNorm(nn.Module):
+    """A norm over all query heads together, and one over all key heads, with a gain for every entry.
+
+    One head's scale depends on the others'; OLMo Team 2024 (OLMo 2).
+
+    Args:
+        n_heads, n_kv_heads, head_dim: H, Hkv and D.
+        norm: makes a norm from a width.
+    """
+
+    def __init__(self, n_heads: int, n_kv_heads: int, head_dim: int, norm: Callable[[int], nn.Module] = RMSNorm):
+        super().__init__()
+        self.q, self.k = norm(n_heads * head_dim), norm(n_kv_heads * head_dim)
+
+    def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """``q (B, T, H, D)`` and ``k (B, S, Hkv, D)`` to the same shapes."""
+        return self.q(q.flatten(-2)).view_as(q), self.k(k.flatten(-2)).view_as(k)
 
 
 class BatchNorm(nn.Module):
