@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from blocklib.facts.registry import default
 from blocklib.site.terms import Speller, check, load
 from tests.conftest import ROOT
 from tests.minisite import edit, line_of, write_site
@@ -116,3 +119,15 @@ def test_faults_of_the_file(tmp_path, text, line, message):
     problems = load(tmp_path).problems
     assert [(p.path, p.line) for p in problems] == [("docs/terms.toml", line)]
     assert message in problems[0].message
+
+
+BARE = re.compile(r"(?<![A-Za-z-])(?:mask|head|norm|cache|skip|stream|block)(?![A-Za-z_])")
+
+
+def test_what_a_number_is_keeps_to_the_terms():
+    """The line of a fact is what its card says: the terms of the pages, and no English where Chinese has a word."""
+    registry = default()
+    for name in registry.names():
+        about = registry.lookup(name).about
+        assert not BARE.findall(about.zh), name
+        assert not wrong(about.zh, "zh") + wrong(about.en, "en"), name
