@@ -60,6 +60,7 @@ STEPS = (
     Text("减去均值", "mean subtracted"),
     Text("再除以标准差", "then divided by the deviation"),
 )
+AT_STEP = ("As it came", "With its mean subtracted", "Then divided by its standard deviation")
 
 
 @cache
@@ -94,7 +95,7 @@ def layernorm_steps(step: int) -> State:
     sentence = Text(
         f"{STEPS[step].zh}：向量是 **{listed(values)}**，均值 **{two(centre)}**，方差 **{shown.zh}**。"
         + ("差的那一点来自 ε = 10⁻⁵；增益取一，偏置取零。" if step == 2 else ""),
-        f"{STEPS[step].en[0].upper()}{STEPS[step].en[1:]}, the vector is **{listed(values)}**, with mean **{two(centre)}** and "
+        f"{AT_STEP[step]}, the vector is **{listed(values)}**, with mean **{two(centre)}** and "
         f"variance **{shown.en}**." + (" What is missing is ε = 10⁻⁵; the gain is one, the bias zero." if step == 2 else ""))  # fmt: skip
     rows = [(head, *(two(stages()[s][i]) if s <= step else "—" for s in range(3)))
             for i, head in enumerate(components(len(values)))]  # fmt: skip

@@ -43,7 +43,7 @@ def walks(size: Fraction) -> tuple[tuple[list[float], ...], tuple[list[float], .
 
 
 @exhibit(
-    "pre-post-walk", number=12, title=Text("走完一个子层，谁的出口被量过？", "Through one sublayer: whose exit has been measured?"),
+    "pre-post-walk", number=12, title=Text("走完一个子层，谁的出口归一化过？", "Through one sublayer: whose exit is normalised?"),
     controls=(
         Steps("step", Text("步骤", "Step"), values=(0, 1, 2, 3), default=3,
               labels=(Text("0 输入", "0 input"), Text("1", "1"), Text("2", "2"), Text("3 出口", "3 exit"))),
@@ -62,10 +62,10 @@ def pre_post_walk(step: int, size: Fraction) -> State:
     sentence = Text(
         f"第 **{step}** 步，输入的均方根是 {num(size)}。post-norm 手里是 {at_post} = {listed(post)}，均方根 **{num(rms(post), 3)}**；"
         f"pre-norm 手里是 {at_pre} = {listed(pre)}，均方根 **{num(rms(pre), 3)}**。"
-        + ("这是出口：前者刚量过，后者是没人碰过的和。" if last else ""),
+        + ("这是出口：前者刚归一化过，后者是没有归一化碰过的和。" if last else ""),
         f"Step **{step}**, for an input with RMS {num(size)}. Post-norm holds {at_post} = {listed(post)}, RMS "
         f"**{num(rms(post), 3)}**; pre-norm holds {at_pre} = {listed(pre)}, RMS **{num(rms(pre), 3)}**."
-        + (" This is the exit: one has just been measured, the other is a sum that no norm has touched." if last else ""))  # fmt: skip
+        + (" This is the exit: one has just been normalised, the other is a sum that no norm has touched." if last else ""))  # fmt: skip
     rows = [(head, two(post[i]), two(pre[i])) for i, head in enumerate(components(WIDTH))]
     rows.append((Text("均方根", "RMS"), num(rms(post), 3), num(rms(pre), 3)))
     return State(
@@ -199,6 +199,10 @@ def measured_stream(kind: str) -> tuple[float, ...]:
 
 WRITES = (("unit", Text("随机线性，单位大小", "random linear, unit size")),
           ("block", Text("attention 与 FFN", "attention and FFN")))  # fmt: skip
+BRANCHED = {
+    "unit": Text("单位大小的随机线性映射", "random linear maps of unit size"),
+    "block": Text("默认初始化的 attention 与 FFN", "attention and FFN as torch initialises them"),
+}
 
 
 RIGHT = 64  # the curve bends down: up to here words fit under it to the right of a point, then over it to the left
@@ -234,12 +238,12 @@ def stream_growth(blocks: int, writes: str) -> State:
     depth = list(range(blocks + 1))
     found, expected = num(measured[blocks], 3), num(stream_rms(blocks))
     users = [load(m).name for m in MODEL_IDS if load(m).config.n_layers == blocks]
-    name = dict(WRITES)[writes]
+    how = BRANCHED[writes]
     sentence = Text(
         f"**{blocks}** 块之后，假设写入都是单位大小、互不相关，残差流的均方根是 **{expected}**；"
-        f"实测（支路是{name.zh}）**{found}**。" + (f"这个深度的真实模型：{'、'.join(users)}。" if users else ""),
+        f"实测（支路是{how.zh}）**{found}**。" + (f"这个深度的真实模型：{'、'.join(users)}。" if users else ""),
         f"After **{blocks}** {'block' if blocks == 1 else 'blocks'} the stream's RMS is **{expected}** if all writes are of unit "
-        f"size and uncorrelated; measured, with {name.en} for branches, it is **{found}**."
+        f"size and uncorrelated; measured, with {how.en} for branches, it is **{found}**."
         + (f" Real models of this depth: {', '.join(users)}." if users else ""))  # fmt: skip
     rows = [(Text(f"{'▸ ' * (k == blocks)}{k} 块", f"{'▸ ' * (k == blocks)}{k} blocks"), stream_rms(k), num(measured[k], 3))
             for k in BLOCKS]  # fmt: skip

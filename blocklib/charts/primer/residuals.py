@@ -74,6 +74,11 @@ GAINS = tuple(Fraction(g) for g in ("-0.9", "-0.3", "0.1", "0.3", "0.5", "0.7", 
 BARE, IDENTITY, WHOLE = Text("裸链条", "bare chain"), Text("恒等路径", "identity path"), Text("全部路径", "all paths")
 
 
+def size(value: float | Fraction) -> str:
+    """A gradient to four digits, but with every digit before the point: 339,449, not 339,400, which reads as exact."""
+    return num(value, max(4, len(str(int(value)))))
+
+
 @exhibit(
     "gradient-depth", number=9, title=Text("传到第一层，梯度还剩多少？", "How much gradient reaches the first layer?"),
     controls=(
@@ -87,8 +92,8 @@ def gradient_depth(layers: int, gain: Fraction) -> State:
     bare = [abs(bare_gradient(gain, k)) for k in depth]
     whole = [residual_gradient(gain, k) for k in depth]
     series = [
-        Series(WHOLE, x=depth, y=whole, mark="line", role="c1", end=Text(f"全部路径 {num(whole[-1])}",
-               f"all paths {num(whole[-1])}")),
+        Series(WHOLE, x=depth, y=whole, mark="line", role="c1", end=Text(f"全部路径 {size(whole[-1])}",
+               f"all paths {size(whole[-1])}")),
         Series(IDENTITY, x=depth, y=[1] * len(depth), mark="line", role="c0", dash=True,
                end=Text("恒等路径 1", "identity path 1")),
         Series(BARE, x=depth, y=bare, mark="line", role="c2", end=Text(f"裸链条 {num(bare[-1])}", f"bare chain {num(bare[-1])}")),
@@ -100,20 +105,20 @@ def gradient_depth(layers: int, gain: Fraction) -> State:
     span = max(high / low, 10)  # room for three lines of words over the highest line
     sentence = Text(
         f"每层的 g 是 **{num(gain)}**，穿过 **{layers}** 层：裸链条剩 **{num(bare[-1])}**；残差链条里恒等路径是 **1**，"
-        f"全部路径加起来是 **{num(whole[-1])}**。",
+        f"全部路径加起来是 **{size(whole[-1])}**。",
         f"With g at **{num(gain)}** and **{layers}** layers to cross, the bare chain keeps **{num(bare[-1])}**; in the residual "
-        f"chain the identity path is **1** and all paths together come to **{num(whole[-1])}**.")  # fmt: skip
+        f"chain the identity path is **1** and all paths together come to **{size(whole[-1])}**.")  # fmt: skip
     rows = [(Text(f"{'▸ ' * (k == layers)}{k} 层", f"{'▸ ' * (k == layers)}{k} layers"), abs(bare_gradient(gain, k)), 1,
-             residual_gradient(gain, k)) for k in DEPTHS]  # fmt: skip
+             size(residual_gradient(gain, k))) for k in DEPTHS]  # fmt: skip
     return State(
         Chart(series, height=290, narrow_height=280,
               x=Axis(unit=Text("梯度穿过的层数", "layers crossed"), range=(0, DEEPEST), ticks=(0, 8, 16, DEEPEST)),
               y=Axis(label=Text("梯度的大小", "size of the gradient"), log=True,
                      range=(low / span**0.15, high * span**0.35)),
               summary=Text(f"对数纵轴上三条线，画到第 {layers} 层：裸链条 {num(bare[-1])}，恒等路径平在 1，"
-                           f"全部路径 {num(whole[-1])}。",
+                           f"全部路径 {size(whole[-1])}。",
                            f"Three lines on a log axis up to layer {layers}: the bare chain at {num(bare[-1])}, the "
-                           f"identity path flat at 1, all paths at {num(whole[-1])}.")),
+                           f"identity path flat at 1, all paths at {size(whole[-1])}.")),
         sentence,
         Table((Text("层数", "Layers"), Text("裸链条 |g|ᴸ", "bare chain |g|ᴸ"), IDENTITY,
                Text("全部路径 (1+g)ᴸ", "all paths (1+g)ᴸ")), rows),
@@ -125,9 +130,9 @@ RAIL_BLOCKS = (1, 2, 4, 6, 8, 12, 16, 20, DEEPEST)
 
 
 @exhibit(
-    "skip-rail", number=10, title=Text("拆掉捷径，第一块收到什么？", "Take up the rail: what reaches the first block?"),
+    "skip-rail", number=10, title=Text("拆掉捷径，第一块收到什么？", "Remove the rail: what reaches the first block?"),
     controls=(
-        Choice("rail", Text("捷径", "Skip"), options=((True, Text("保留", "in place")), (False, Text("拆掉", "taken up"))),
+        Choice("rail", Text("捷径", "Skip"), options=((True, Text("保留", "in place")), (False, Text("拆掉", "removed"))),
                default=True),
         Range("blocks", Text("块数 N", "Blocks N"), values=RAIL_BLOCKS, default=12),
     ),
@@ -158,9 +163,9 @@ def skip_rail(rail: bool, blocks: int) -> State:
             alpha=[min(1.0, max(0.08, float(v))) for v in reaching],
         )
     )
-    said = Text(f"第一块收到 {num(first)}", f"block 1 receives {num(first)}")
+    said = Text(f"第一块收到 {size(first)}", f"block 1 receives {size(first)}")
     if rail:
-        said = Text(f"第一块：恒等路径 1，全部路径 {num(first)}", f"block 1: identity path 1, all paths {num(first)}")
+        said = Text(f"第一块：恒等路径 1，全部路径 {size(first)}", f"block 1: identity path 1, all paths {size(first)}")
     series.append(Series(Text("读数", "reading"), x=[0.3], y=[-0.85], mark="label", role="ink", labels=[said], place="right",
                          bold=True))  # fmt: skip
     series.append(
@@ -178,18 +183,18 @@ def skip_rail(rail: bool, blocks: int) -> State:
     g = num(RAIL_GAIN)
     sentence = Text(
         f"**{blocks}** 块，每块的 g 是 {g}。" + (
-            f"捷径在：恒等路径给第一块的梯度是 **1**，全部路径加起来是 **{num(first)}**。" if rail else
-            f"捷径拆掉：传到第一块的梯度是 **{num(first)}**，就是裸链条的那个数，没有一条不衰减的路。"),
+            f"捷径在：恒等路径给第一块的梯度是 **1**，全部路径加起来是 **{size(first)}**。" if rail else
+            f"捷径拆掉：传到第一块的梯度是 **{size(first)}**，就是裸链条的那个数，没有一条不衰减的路。"),
         f"**{blocks}** {'block' if blocks == 1 else 'blocks'}, g = {g} in each. " + (
             f"With the skips in place the identity path brings the first block a gradient of **1**, and all paths together "
-            f"bring **{num(first)}**." if rail else
-            f"With the skips taken up **{num(first)}** of the gradient reaches the first block, the number of the bare "
+            f"bring **{size(first)}**." if rail else
+            f"With the skips removed, **{size(first)}** of the gradient reaches the first block, the number of the bare "
             f"chain, and no path is left that does not decay."))  # fmt: skip
     rows = [
         (Text("块数", "blocks"), blocks),
         (Text("经恒等路径传到第一块", "reaches block 1 by the identity path"), 1 if rail else "—"),
-        (Text("经全部路径传到第一块", "reaches block 1 in all"), first),
-        (Text("裸链条作对照", "the bare chain, for comparison"), bare),
+        (Text("经全部路径传到第一块", "reaches block 1 in all"), size(first)),
+        (Text("裸链条作对照", "the bare chain, for comparison"), size(bare)),
     ]
     return State(
         Chart(series, height=170, narrow_height=160,
@@ -210,7 +215,7 @@ def cited(expr: str) -> Fraction | int:
     "trainable-depth", number=11, title=Text("加深之后，是更好还是更差？", "Deeper: better or worse?"),
     controls=(
         Choice("show", Text("看", "Show"), options=(
-            ("error", Text("同样深度的误差", "error at equal depth")), ("depth", Text("训到了多深", "depth reached"))),
+            ("error", Text("同样深度的误差", "error at equal depth")), ("depth", Text("几个网络的深度", "depths of networks"))),
             default="error"),
     ),
 )  # fmt: skip
@@ -267,11 +272,11 @@ def depths() -> State:
         (Text("预激活 ResNet，CIFAR", "pre-activation ResNet, CIFAR"), "2016-03", num(next_year)),
     ]
     sentence = Text(
-        f"不带残差，CIFAR-10 上 **{deep}** 层的训练误差已高于 **{shallow}** 层；带残差，同一篇 2015 年的论文训到 **{deepest}** 层，"
-        f"次年另一篇到 **{num(next_year)}** 层。更早的 Highway Networks（2015 年 5 月）用门控捷径，自述「数百层」。",
+        f"不带残差，CIFAR-10 上 **{deep}** 层的训练误差已高于 **{shallow}** 层；带残差，同一篇 2015 年的论文在 ImageNet 上训到 **{deepest}** "
+        f"层，次年另一篇在 CIFAR 上训到 **{num(next_year)}** 层。更早的 Highway Networks（2015 年 5 月）用门控捷径，自述「数百层」。",
         f"Without residuals **{deep}** layers already have a higher training error than **{shallow}** on CIFAR-10; with them the same 2015 paper "
-        f"goes to **{deepest}**, and another a year later to **{num(next_year)}**. Highway Networks, in May 2015, had gated "
-        f"skips and speak of hundreds of layers.")  # fmt: skip
+        f"goes to **{deepest}** on ImageNet, and another, a year later, to **{num(next_year)}** on CIFAR. The paper on Highway "
+        f"Networks, which have gated skips, speaks of hundreds of layers in May 2015.")  # fmt: skip
     names = [
         Text("不带残差，较浅", "without, shallower"),
         Text("不带残差，较深", "without, deeper"),
