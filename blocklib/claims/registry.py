@@ -55,8 +55,8 @@ GRADES: dict[str, Grade] = {
             "computed",
             Text("可算", "computed"),
             Text(
-                "由配置直接推出的闭式，并与另一条独立算法对上。",
-                "A closed form from a configuration, with which an independent calculation agrees.",
+                "由配置或给定的数算出的闭式，并与另一条独立算法对上。",
+                "A closed form from a configuration or given numbers, with which an independent calculation agrees.",
             ),
         ),
         Grade(
@@ -70,7 +70,7 @@ GRADES: dict[str, Grade] = {
         Grade(
             "cited",
             Text("有据", "cited"),
-            Text("出自写明表号或章节的文献。", "A source, named down to its table or section."),
+            Text("出自文献，写明摘要、表号或章节。", "A source, with the table, section or abstract it stands in."),
         ),
         Grade(
             "convention",

@@ -123,12 +123,12 @@ def page(root: Path, lang: str) -> str:
     about = (
         "本站所含第三方部分的清单、版本与许可原文。"
         if zh
-        else "What the site contains of others, in which version, with the licence texts."
+        else "The third-party parts of this site, with their versions and licence texts."
     )
     intro = (
         "本站的文件里有下列第三方部分；许可原文取自构建所用的软件包。"
         if zh
-        else "These parts of the site come from others; the licence texts are those of the packages it was built from."
+        else "The site contains the third-party parts below. The licence texts are taken from the packages it was built from."
     )
     parts = [
         f"---\ntitle: {title}\ndescription: {about}\n---\n\n# {title} {{ #notices }}\n\n{intro}\n{{ .tl-standfirst }}\n"
@@ -143,7 +143,7 @@ def page(root: Path, lang: str) -> str:
         )
         if notice.inside:
             names = ("、" if zh else ", ").join(notice.inside)
-            used += f"其中打包了 {names}。" if zh else f" It packs in {names}."
+            used += f"其中打包了 {names}。" if zh else f" It bundles {names}."
         note = f"\n{FONTS[lang]}\n" if notice.part.package == "katex" else ""
         licence = f"{'，' if zh else ', '}{notice.licence}" if notice.licence else ""
         parts.append(

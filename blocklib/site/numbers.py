@@ -25,7 +25,7 @@ HEADS = (
     Text("来历", "Origin"),
     Text("测试", "Test"),
 )
-WITH, STANDS, ERROR = Text("取值", "With"), Text("所在页面", "Stands on"), Text("报错", "Error")
+WITH, STANDS, ERROR = Text("取值", "With"), Text("所在页面", "Stands on"), Text("纠错", "Error")
 REPORT = Text("报告错误", "report an error")
 ON_PAGE = Text("本页数字", "Numbers on this page")
 NUMBERS_PAGE = Text(
@@ -36,7 +36,7 @@ description: 本站印出的每一个数字：精确值、含义、公式、等�
 
 # 数字总表 { #numbers-list }
 
-正文里带点线的数字都在这里，连同它的精确值和算法。哪里不对，点末尾的链接告诉我们。
+正文里带点线的数字都在这里，连同它的精确值和算法。哪里不对，点那一行末尾的链接告诉我们。
 { .tl-standfirst }
 """,
     """---
@@ -46,7 +46,7 @@ description: Every number this site prints, with its exact value, meaning, formu
 
 # Numbers { #numbers-list }
 
-Every dotted number of the text is here, with its exact value and how it is worked out. If one is wrong, the link at the end of its row tells us.
+Every number with a dotted underline is here, with its exact value and the way to it. If one is wrong, the link at the end of its row lets you tell us.
 { .tl-standfirst }
 """,
 )

@@ -24,12 +24,12 @@ description: 《两本账》是什么，数字与断言如何保证，支持哪�
 
 # 关于本站 { #about }
 
-《两本账》讲 Transformer 的 block：训练为什么需要它的每个零件，运行又为它付出什么。
+《两本账》讲 Transformer 的块：训练为什么需要它的每个零件，运行又为它付出什么。
 { .tl-standfirst }
 
 ## 数字与断言 { #honesty }
 
-页面上的数字或由经过测试的代码算出，或出自写明位置的文献；构建时逐一重算、逐一比对，对不上就构建失败。每个数字都通往它的来历，全部列在[数字总表](numbers.md)；带论证的句子都标明我们如何知道，列在[断言总表](claims.md)。
+页面上的数字或由经过测试的代码算出，或出自写明位置的文献；每次构建都逐一重算、逐一比对，有一个对不上，构建就失败。每个数字都通往它的来历，全部列在[数字总表](numbers.md)；带论证的句子都标明我们如何知道，列在[断言总表](claims.md)。
 
 ## 浏览器 { #browsers }
 
@@ -59,7 +59,7 @@ Two Ledgers is about the Transformer block: why training asks for each of its pa
 
 ## Numbers and claims { #honesty }
 
-A number on these pages is computed by tested code or comes from a source named down to its place. Each build computes all of them again and compares; if one has drifted, the build fails. Every number leads to its origin, and the [list of numbers](numbers.md) has them all. Every sentence that carries an argument says how it is known; see the [list of claims](claims.md).
+A number on these pages is computed by tested code or comes from a source, with the place in it. Each build works all of them out again and compares; if one has drifted, the build fails. Every number leads to its origin, and the [list of numbers](numbers.md) has them all. Every sentence that carries an argument says how it is known; see the [list of claims](claims.md).
 
 ## Browsers { #browsers }
 
@@ -90,7 +90,7 @@ description: 发现数字、断言或文字有误，怎样告诉我们，要附�
 一个数字不对，一句话说过了头，一条链接断了，都值得告诉我们。
 { .tl-standfirst }
 
-请附上下面几项，它们足以让我们找到出错的地方和当时的代码。
+请附上下面几项：有了它们，就能找到出错的地方和生成那一页的代码。
 
 {fields}
 
@@ -106,7 +106,7 @@ description: How to tell us that a number, a claim or a sentence is wrong, and w
 A wrong number, a sentence that says too much, a broken link: all are worth telling us.
 { .tl-standfirst }
 
-Please enclose the following; it leads us to the place and to the code as it was.
+Please enclose the following: it shows us where the error stands and which code made the page.
 
 {fields}
 
@@ -121,7 +121,7 @@ FIELDS = {
 }
 TO_TRACKER = Text(
     '<a href="{url}" data-tl-tracker>在问题列表中填写</a>',
-    '<a href="{url}" data-tl-tracker>Write it into the issue tracker</a>',
+    '<a href="{url}" data-tl-tracker>Open an issue in the tracker</a>',
 )
 NO_TRACKER = Text(
     "把它们连同你认为正确的内容，写进本站源代码仓库的问题列表。",
@@ -164,7 +164,7 @@ def generated(build: Build, lang: str) -> dict[str, str]:
         "reference/report.md": lambda: _report(build, lang),
         "reference/notices.md": lambda: notices.page(root, lang),
         "reference/claims.md": lambda: reference.claims(root, lang, url),
-        "reference/sources.md": lambda: reference.source_list(root, lang, url),
+        "reference/sources.md": lambda: reference.source_list(root, lang, url, build.checked.printed_facts()),
         "reference/glossary.md": lambda: reference.glossary(root, lang),
     }
     makers[NUMBERS] = lambda: build.number_list(lang)  # last, for it lists what the pages before it print
