@@ -1,0 +1,86 @@
+"""Reading any supported model's ``config.json`` into an exact shape, or refusing it in one sentence.
+
+``read(path)`` for a file or folder, ``from_text`` for JSON text, ``from_dict`` for an object already parsed. What a
+family's table neither reads nor lists as inert is refused by name, never ignored. Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from blocklib.ledger.config import Config
+from blocklib.ledger.parts import ConfigError, shown
+from blocklib.ledger.reader import plain
+from blocklib.ledger.reader.fields import Family, account, head_of, nearest, same, values_of
+from blocklib.ledger.reader.source import check_depth, parse_object, read_object
+
+__all__ = ["Config", "ConfigError", "families", "from_dict", "from_text", "read"]
+
+
+@cache
+def families() -> dict[str, Family]:
+    """Every family by its ``model_type``, those that wrap a text model too."""
+    from blocklib.ledger.reader import deepseek, encoders, gpt, hybrid, llama, moe
+
+    modules = (gpt, encoders, llama, moe, deepseek, hybrid)
+    return {family.name: family for module in modules for family in module.FAMILIES}
+
+
+def read(path: str | Path) -> Config:
+    """The shape in a ``config.json`` (or in the folder that holds one).
+
+    Raises:
+        ConfigError: the file cannot be read, is no such file, or describes a model that is not supported or cannot be.
+    """
+    raw = read_object(path)
+    try:
+        return from_dict(raw)
+    except ConfigError as error:
+        raise ConfigError(error.message, where=str(path), remedy=error.remedy) from error
+
+
+def from_text(text: str | bytes) -> Config:
+    """The shape in this JSON text. Raises :class:`ConfigError` as :func:`read`."""
+    return from_dict(parse_object(text))
+
+
+def from_dict(raw: Mapping[str, Any]) -> Config:
+    """The shape in this object. Raises :class:`ConfigError` as :func:`read`."""
+    check_depth(raw)
+    kind = raw.get("model_type")
+    if kind == plain.NAME:
+        return plain.build(raw)
+    if kind is None:
+        raise ConfigError("model_type is missing", remedy=f"one of {', '.join(families())}")
+    if not isinstance(kind, str) or kind not in families():
+        close = nearest(kind, set(families())) if isinstance(kind, str) else None
+        raise ConfigError(f"model_type {shown(kind)} is not supported",
+                          remedy=close or f"supported: {', '.join(families())}")  # fmt: skip
+    family = families()[kind]
+    if family.text is None:
+        return family.build(values_of(family, raw))
+    return _wrapped(family, raw)
+
+
+def _wrapped(outer: Family, raw: Mapping[str, Any]) -> Config:
+    """A text model under ``text_config``; what stands around it (vision) is left out of every count."""
+    inner = families()[outer.text]
+    text = raw.get("text_config")
+    if not isinstance(text, dict):
+        raise ConfigError("text_config is missing" if text is None else f"text_config must be an object, found "
+                          f"{shown(text)}")  # fmt: skip
+    account(
+        outer, raw, {"model_type", "architectures", "text_config", "tie_word_embeddings", *outer.inert, *outer.fixed}
+    )
+    if text.get("model_type", inner.name) != inner.name:
+        raise ConfigError(f"text_config.model_type must be {inner.name}, found {shown(text['model_type'])}")
+    text = {name: value for name, value in text.items() if name != "architectures"}
+    if "tie_word_embeddings" in raw:
+        if not same(text.setdefault("tie_word_embeddings", raw["tie_word_embeddings"]), raw["tie_word_embeddings"]):
+            raise ConfigError("tie_word_embeddings differs between the file and its text_config")
+    values = values_of(inner, text)
+    values.head = head_of(outer, raw)
+    return inner.build(values)
