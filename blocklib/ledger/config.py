@@ -50,7 +50,8 @@ class Linear:
     bias: bool = True
 
     def __post_init__(self) -> None:
-        check_sizes(self, "inputs", "outputs")
+        check_sizes(self, "inputs", least=0)  # none: a bias alone
+        check_sizes(self, "outputs")
 
     @property
     def params(self) -> int:

@@ -24,6 +24,8 @@ def _heads(v: SimpleNamespace, d_model: int, inner: int) -> dict:
     """Pooler, masked-word head (transform, norm, biased table) or both; ``inner`` is the table's width."""
     pooler = () if v.head == "masked" else (Linear(d_model, d_model),)
     words = (Linear(d_model, inner),) if v.head in ("masked", "pretraining") else ()
+    if words and not v.tie_word_embeddings:  # the class then keeps a second, unused bias
+        words = (*words, Linear(0, v.vocab_size))
     pair = (Linear(d_model, 2),) if v.head == "pretraining" else ()
     return {
         "lm_head": bool(words), "lm_bias": bool(words), "extra_head": (*pooler, *words, *pair),

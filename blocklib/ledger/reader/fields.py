@@ -48,8 +48,8 @@ def flag(default: Any = REQUIRED, *names: str) -> Field:
 
 
 def choice(choices: Mapping[str, str], default: Any = REQUIRED) -> Field:
-    """A name, read as what it stands for."""
-    return Field("choice", default, choices=choices)
+    """A name, read as what it stands for; the default is such a name too."""
+    return Field("choice", default if default is REQUIRED else choices[default], choices=choices)
 
 
 def names(known: Mapping[str, str], default: Any = None) -> Field:
