@@ -18,7 +18,7 @@ ATTRIBUTES = re.compile(
     r"""(?:[ ]+(?:[#.][\w:-]+|[\w:-]+(?:=(?:"[^"\n]*"|'[^'\n]*'|[^\s{}"']+))?))*[ ]*\}"""
 )
 _TAG = re.compile(r"""</?([A-Za-z][\w:-]*)((?:\s+[^\s"'<>/=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*)\s*/?>""")
-_SEEN = re.compile(r"""(?<![\w-])(alt|title|aria-label|placeholder|label|summary)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_SEEN = re.compile(r"""(?<![\w-])(alt|title|aria-label|placeholder|label|summary)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`{}]+))""")
 _AUTOLINK = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>")
 _URL = re.compile(r"(?:https?://|ftp://|mailto:)[^\s<>)\]\"']+")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -31,7 +31,7 @@ _TARGET = re.compile(
     re.S,
 )
 _LABEL = re.compile(r"\s?\[([^\[\]]*)\]")
-_SHORTCODE = re.compile(r":[a-z][a-z0-9_+-]*(?:-[a-z0-9_+-]+)*:")
+_CODE_SPAN = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.S)  # as in Python-Markdown: a longer run may open a shorter span
 _FLOWING = set("a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong "
                "sub sup time tt u var wbr".split())  # fmt: skip
 _HIDDEN = {"script", "style", "template"}
@@ -62,6 +62,9 @@ class Scanner:
         self.chars: list[str] = []
         self.at: list[int] = []
         self.bounds: list[tuple[int, int, Bound | Given]] = []
+        self.edge = -1  # where the last element ended
+        # Raw HTML is shown as it stands: there only tags, entities and links to facts mean anything.
+        self.handlers = {c: self._HANDLERS[c] for c in BLOT + "<&["} if place.where == "html" else self._HANDLERS
 
     def run(self) -> Run:
         """Scan the whole block and add its run of visible text to the page."""
@@ -94,10 +97,10 @@ class Scanner:
         text = self.source.text
         while i < end:
             char = text[i]
-            handler = self._HANDLERS.get(char)
+            handler = self.handlers.get(char)
             step = handler(self, i, end, code_is_text) if handler else 0
             if step:
-                i = step
+                i = self.edge = step
                 continue
             self.emit(" " if char == "\n" else char, i)
             i += 1
@@ -159,9 +162,7 @@ class Scanner:
         if not found:
             return 0
         name = found[1].lower()
-        for seen in _SEEN.finditer(text, found.start(2), found.end(2)):
-            group = 2 if seen[2] is not None else 3
-            self.separate(seen.start(group), seen.end(group), "alt text" if seen[1] == "alt" else "attribute")
+        self._attributes(found.start(2), found.end(2))
         opening = text[i + 1] != "/"
         if opening and name in _HIDDEN | _CODE and not found[0].endswith("/>"):
             close = re.compile(rf"</{name}\s*>", re.I).search(text, found.end(), end)
@@ -203,7 +204,7 @@ class Scanner:
         text = self.source.text
         if i + 1 < end and text[i + 1] == "^":
             stop = text.find("]", i, end)
-            if stop > 0 and " " not in text[i:stop]:
+            if stop > 0 and text[i + 1 : stop] in self.page.labels:
                 self.emit(OPAQUE, i)
                 return stop + 1
         close = closing_bracket(text, i, end)
@@ -236,17 +237,25 @@ class Scanner:
                 item = Bound(shown.strip(), rest, scheme, opening, closing, self.place)
             self.page.items.append(item)
             self.bounds.append((start, len(self.chars), item))
-        attributes = ATTRIBUTES.match(self.source.text, stop, end)
-        return attributes.end() if attributes else stop
+        self.edge = stop
+        return self._brace(stop, end, False) or stop
 
     def _brace(self, i: int, end: int, code_is_text: bool) -> int:
-        found = ATTRIBUTES.match(self.source.text, i, end)
+        """Attributes right behind an element, or alone on their line; elsewhere braces are text and shown."""
+        text = self.source.text
+        found = ATTRIBUTES.match(text, i, end)
         if not found:
             return 0
-        for seen in _SEEN.finditer(self.source.text, i, found.end()):
-            group = 2 if seen[2] is not None else 3
-            self.separate(seen.start(group), seen.end(group), "attribute")
+        alone = not text[text.rfind("\n", 0, i) + 1 : i].strip() and not text[found.end() : end].split("\n")[0].strip()
+        if i != self.edge and not alone and any(char.isdigit() for char in found[0]):
+            return 0
+        self._attributes(i, found.end())
         return found.end()
+
+    def _attributes(self, start: int, end: int) -> None:
+        for seen in _SEEN.finditer(self.source.text, start, end):
+            group = next(g for g in (2, 3, 4) if seen[g] is not None)
+            self.separate(seen.start(group), seen.end(group), "alt text" if seen[1] == "alt" else "attribute")
 
     def _star(self, i: int, end: int, code_is_text: bool) -> int:
         text = self.source.text
@@ -260,10 +269,6 @@ class Scanner:
 
     def _doubled(self, i: int, end: int, code_is_text: bool) -> int:
         return i + 2 if self.source.text.startswith(self.source.text[i] * 2, i) and i + 1 < end else 0
-
-    def _colon(self, i: int, end: int, code_is_text: bool) -> int:
-        found = _SHORTCODE.match(self.source.text, i, end)
-        return found.end() if found else 0
 
     def _letter(self, i: int, end: int, code_is_text: bool) -> int:
         if i and self.source.text[i - 1].isascii() and self.source.text[i - 1].isalnum():
@@ -280,18 +285,15 @@ class Scanner:
     _HANDLERS = {
         BLOT: _blot,
         "\\": _backslash, "`": _code, "$": _dollar, "<": _angle, "&": _ampersand, "!": _picture, "[": _bracket,
-        "{": _brace, "*": _star, "_": _underscore, "~": _doubled, "=": _doubled, "^": _doubled, ":": _colon,
+        "{": _brace, "*": _star, "_": _underscore, "~": _doubled, "=": _doubled, "^": _doubled,
         "h": _letter, "f": _letter, "m": _letter,
     }  # fmt: skip
 
 
 def code_span(text: str, i: int, end: int) -> tuple[tuple[int, int], int] | None:
     """Inner span and end of the code span that opens at ``i``; None where the backticks are not matched."""
-    run = i
-    while run < end and text[run] == "`":
-        run += 1
-    found = re.compile(rf"(?<!`)`{{{run - i}}}(?!`)").search(text, run, end)
-    return ((run, found.start()), found.end()) if found else None
+    found = _CODE_SPAN.match(text, i, end)
+    return (found.span(2), found.end()) if found else None
 
 
 def closing_bracket(text: str, i: int, end: int) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from blocklib.facts.inline import code_span
+from blocklib.facts.inline import ATTRIBUTES, code_span
 from blocklib.facts.items import BLOT
 
 Line = tuple[int, str]  # source offset of the first character, text without the line end
@@ -21,7 +22,7 @@ NUMBER = re.compile(r"(\d+)\.[ ]+")
 ADMONITION = re.compile(r"""(?:!!!|\?\?\?\+?)[ ]+[\w -]*?(?:[ ]*"(.*)")?[ ]*$""")
 TAB = re.compile(r"""===[!+]*[ ]+"(.*)"[ ]*$""")
 FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]:[ ]*")
-LABEL = re.compile(r"\[([^\]^][^\]]*)\]:[ \t]*(\S+)")
+LABEL = re.compile(r"""\[([^\]^][^\]]*)\]:[ \t]*(\S+)(?:[ \t]+(?:"(.*)"|'(.*)'|\((.*)\)))?[ \t]*$""")
 ABBREVIATION = re.compile(r"\*\[([^\]]+)\]:[ ]*")
 BLOCK = re.compile(r"(/{3,})[ ]*([A-Za-z][\w-]*)[ ]*(?:\|[ ]*(.*?))?[ ]*$")
 BLOCK_END = re.compile(r"(/{3,})[ ]*$")
@@ -40,16 +41,46 @@ CAPTIONS = {"exhibit", "caption", "figure-caption", "table-caption"}
 FRONT = ("title", "description")
 
 
+@dataclass(frozen=True)
+class Fence:
+    """An open code fence: its mark, the width and the quote marks of what stands before it, its line, executed."""
+
+    mark: str
+    column: int
+    quotes: int
+    line: int
+    executed: bool
+
+    def closed_by(self, text: str) -> bool:
+        """Only a mark in the very column of the first one closes a fence."""
+        before, body = _before(text)
+        return body.rstrip() == self.mark and len(before) == self.column and before.count(">") == self.quotes
+
+    def left_by(self, text: str) -> bool:
+        """Whether the line stands outside the fence's indentation or quote: the extension then gives up the fence."""
+        before, body = _before(text)
+        short = len(before) < self.column or before[: self.column].count(">") != self.quotes
+        return bool(body) and bool(self.column) and short
+
+
+def _before(text: str) -> tuple[str, str]:
+    body = text.lstrip(" >\t")
+    return text[: len(text) - len(body)].expandtabs(4), body
+
+
 def labels(lines: list[Line]) -> dict[str, int]:
-    """Link definitions of a page by folded label, with their lines; they may stand after their use."""
+    """Link definitions of a page, and footnotes as ``^name``, by folded label; they may stand after their use."""
     found_labels: dict[str, int] = {}
     fence = ""
     for number, (_, text) in enumerate(lines, 1):
         found = FENCE.match(text.lstrip(" >"))
         if found and (not fence or text.strip(" >") == fence):
             fence = "" if fence else found[1]
-        elif not fence and (found := LABEL.match(text.strip())) and not text.startswith("    "):
-            found_labels.setdefault(" ".join(found[1].split()).casefold(), number)
+        elif not fence and not text.startswith("    "):
+            if found := LABEL.match(text.strip()):
+                found_labels.setdefault(" ".join(found[1].split()).casefold(), number)
+            elif found := FOOTNOTE.match(text.strip()):
+                found_labels.setdefault("^" + found[1], number)
     return found_labels
 
 
@@ -69,23 +100,28 @@ def front_matter(lines: list[Line]) -> tuple[list[tuple[str, int, list[Line]]], 
 
 
 class Comments:
-    """HTML comments, which run over lines: ``open`` says whether one goes on after the last line."""
+    """HTML comments, which run over lines: ``open`` says whether one goes on after the last line.
+
+    Only at the margin may one do so: inside a line it ends there and holds no other; ``broken`` says that one does not.
+    """
 
     def __init__(self) -> None:
-        self.open = False
+        self.open = self.inside = self.broken = False
 
     def blot(self, text: str) -> str:
         """The line with HTML comments blotted out; every column stays."""
-        result, i = [], 0
+        result, i, inner = [], 0, 0
+        self.broken = False
         while i < len(text):
             if self.open:
                 stop = text.find("-->", i)
                 self.open = stop < 0
                 stop = len(text) if stop < 0 else stop + 3
+                self.broken = self.broken or (self.inside and text.find("<!--", inner, stop) >= 0)
                 result.append(BLOT * (stop - i))
                 i = stop
             elif text.startswith("<!--", i):
-                self.open = True
+                self.open, self.inside, inner = True, i > 3 or bool(text[:i].strip()), i + 4
             elif text[i] == "`" and not FENCE.match(text.lstrip(" >")):
                 span = code_span(text, i, len(text))
                 run = len(text[i:]) - len(text[i:].lstrip("`"))
@@ -95,7 +131,17 @@ class Comments:
             else:
                 result.append(text[i])
                 i += 1
+        self.broken = self.broken or (self.open and self.inside)
         return "".join(result)
+
+
+def heading(text: str) -> tuple[str, str]:
+    """Text and explicit id of a heading's line: attributes and closing marks taken off."""
+    text = text.rstrip()
+    found = next((m for m in ATTRIBUTES.finditer(text) if m.end() == len(text)), None)
+    ident = ID.search(found[0]) if found else None
+    shown = text[: found.start()] if found else text
+    return re.sub(r"[ ]+#+$|^#+$", "", shown.rstrip()).rstrip(), ident[1] if ident else ""
 
 
 def cells(row: str) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from blocklib.facts import lines as md
-from blocklib.facts.inline import ATTRIBUTES, Scanner, Source
+from blocklib.facts.inline import Scanner, Source
 from blocklib.facts.items import BLOT, OPAQUE, Block, Heading, Page, Place
 
 
@@ -40,7 +40,7 @@ class _Walk:
     def __init__(self, page: Page):
         self.page, self.root = page, _Context()
         self.open: _Open | None = None
-        self.fence: tuple[str, int, int, bool] | None = None  # fence, column, line, executed
+        self.fence: md.Fence | None = None
         self.table = self.coded = False  # coded: the line before is indented code
         self.comments = md.Comments()
         self.fenced = self.root  # the context in which the last fence stands
@@ -57,17 +57,22 @@ class _Walk:
             offset += len(line) + 1
         self.page.labels.update(md.labels(self.lines))
         start = self.front_matter()
+        if start < len(self.lines) and self.lines[start][1].isspace():
+            self.page.problem(self.lines[start][0], "blanks alone on the first line shift what follows: empty the line")
         for number in range(start, len(self.lines)):
             self.number = number
             offset, text = self.lines[number]
             if self.fence:
                 self.in_fence(text)
             else:
-                self.with_comments(offset, self.comments.blot(text))
+                text = self.comments.blot(text)
+                if self.comments.broken:
+                    self.page.problem(offset, "a comment inside a line ends on it and holds no other")
+                self.with_comments(offset, text)
         self.flush()
         end = len(self.page.source)
         if self.fence:
-            line_offset = self.lines[self.fence[2] - 1][0]
+            line_offset = self.lines[self.fence.line - 1][0]
             self.page.problem(line_offset, "the code fence that opens here is never closed: all after it is code")
         if self.comments.open:
             self.page.problem(end, "an HTML comment is never closed: the text after it is not shown")
@@ -87,7 +92,7 @@ class _Walk:
     def with_comments(self, offset: int, text: str) -> None:
         """A comment that begins a line divides paragraphs; a line that holds nothing else is blank."""
         body = text.lstrip(" >\t")
-        if body.startswith(BLOT):
+        if body.startswith(BLOT) and not self.comments.inside:
             self.line(offset, "", self.root)
             if not body.strip(BLOT + " \t"):
                 if not self.comments.open or "<!--" in self.lines[self.number][1]:
@@ -99,21 +104,16 @@ class _Walk:
     # Code
 
     def in_fence(self, text: str) -> None:
-        fence, column, line, executed = self.fence
-        bare = text.lstrip(" >\t")
-        if bare.rstrip() == fence:
+        if (fence := self.fence).closed_by(text):
             self.fence = None
             # To Markdown the fence is one word: what follows without a blank line goes on with its paragraph.
             offset = self.lines[self.number][0]
             self.open = _Open("fence", "prose", [(offset, OPAQUE)], self.fenced)
-        elif bare and len(text) - len(bare) < column and column:
-            # The extension gives up on a fence whose text is less indented than the fence: it would be prose.
-            self.page.problem(
-                self.lines[self.number][0], f"this line is less indented than the code fence of line {line}"
-            )
-            self.fence = None
+        elif fence.left_by(text):
+            where, self.fence = self.lines[self.number][0], None
+            self.page.problem(where, f"this line is less indented than the code fence of line {fence.line}")
         elif found := md.SNIPPET.match(text):
-            self.page.blocks.append(Block("snippet", found[1] or "", line, self.section, executed))
+            self.page.blocks.append(Block("snippet", found[1] or "", fence.line, self.section, fence.executed))
 
     # One line
 
@@ -139,12 +139,13 @@ class _Walk:
             return
         self.options = False
         if self.html or (self.open and self.open.formula):
+            context.blank = False
             return self.continued(offset + indent, body)
         level = min(indent // 4, len(context.stack))
         rest = indent - 4 * level
         if level < len(context.stack) and not (lazy and not self.starts(body)):
             del context.stack[level:]
-        if rest >= 4 and not lazy:
+        if rest >= 4 and not lazy and (context.blank or self.coded):
             context.blank = False
             self.coded = True
             return None
@@ -189,13 +190,13 @@ class _Walk:
         """A line inside raw HTML or a displayed formula: text as it stands."""
         if self.html:
             name, depth = self.html
+            end = 0
             for found in re.finditer(rf"<(/?){name}\b[^<>]*?(/?)>", body, re.I):
                 depth += -1 if found[1] else 0 if found[2] else 1
-            skipped = name in md.NOT_TEXT
+                end = found.end() if depth <= 0 else end
             self.html = (name, depth) if depth > 0 else None
-            if skipped:
-                return
-            self.extend(offset, body, "html", "html", self.root)
+            start = 0 if name not in md.NOT_TEXT else len(body) if self.html else end
+            self.extend(offset + start, body[start:], "html", "html", self.root)
             if not self.html:
                 self.flush()
         else:
@@ -261,6 +262,8 @@ class _Walk:
     def flush(self) -> None:
         if self.open:
             block, self.open = self.open, None
+            if block.formula:
+                self.page.problem(block.pieces[0][0], "the displayed formula that opens here is never closed")
             if any(text not in ("", OPAQUE) for _, text in block.pieces):
                 Scanner(self.page, Source(block.pieces), self.place(block.where)).run()
 
@@ -271,15 +274,11 @@ class _Walk:
 
     def heading(self, offset: int, text: str, cut: int, level: int) -> None:
         self.flush()
-        text = text.rstrip()
-        attributes = next((m for m in ATTRIBUTES.finditer(text) if m.end() == len(text)), None)
-        ident = md.ID.search(attributes[0]) if attributes else None
-        shown = text[: attributes.start()] if attributes else text
-        shown = re.sub(r"[ ]+#+$|^#+$", "", shown.rstrip()).rstrip()
+        shown, ident = md.heading(text)
         line = self.page.line(offset)
-        self.page.headings.append(Heading(level, ident[1] if ident else "", "", offset, line))
+        self.page.headings.append(Heading(level, ident, "", offset, line))
         visible = self.text(offset + cut, shown, "heading").strip()
-        self.page.headings[-1] = Heading(level, ident[1] if ident else "", visible, offset, line)
+        self.page.headings[-1] = Heading(level, ident, visible, offset, line)
 
     def open_fence(self, offset: int, found: re.Match, context: _Context) -> None:
         self.flush()
@@ -288,8 +287,9 @@ class _Walk:
                 offset, "a code fence right after indented code is shown as text: put a blank line between"
             )
         self.fenced = context
-        number = self.number + 1
-        self.fence = (found[1], offset - self.lines[self.number][0], number, bool(md.EXEC.search(found[2])))
+        start, text = self.lines[self.number]
+        column, quotes = offset - start, text[: len(text) - len(text.lstrip(" >\t"))].count(">")
+        self.fence = md.Fence(found[1], column, quotes, self.number + 1, bool(md.EXEC.search(found[2])))
         if title := md.TITLE.search(found[2]):
             group = 1 if title[1] is not None else 2
             self.text(offset + found.start(2) + title.start(group), title[group], "title", True)
@@ -347,6 +347,8 @@ class _Walk:
             self.flush()
             if found[2].startswith(("fact:", "given:")):
                 self.page.problem(offset, f"[{found[1]}]: {found[2]} belongs into the page's .facts file")
+            for group in (g for g in (3, 4, 5) if found[g]):
+                self.text(offset + found.start(group), found[group], "title", True)
             return True
         if found := md.ABBREVIATION.match(body):
             self.text(offset + found.end(), body[found.end() :], "abbreviation", True)

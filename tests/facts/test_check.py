@@ -81,7 +81,8 @@ def test_line_ends_and_byte_order_mark_do_not_move_lines(site):
     ("GPT-2 showed in 2019 that H100 runs fp16; see §3 and Table 2.", 0), ("It has 3 parts.", 1),
     ("```\n28,672\n```\n\n`d = 4096` and [24 of them](a.md#x-24)", 1), ("about three thousand", 1), ("two of them", 0),
     ("<!-- 28,672 -->", 0), ("![x](a-28672.png)", 0), ("a[^24]\n\n[^24]: b", 0), ("> 28,672", 1), ("8.03B", 1),
-    ("https://x.org/28672", 0), ("<https://x.org/28672>", 0), ("1. first\n2. second", 0), ("28,672 { .c24 }", 1),
+    ("https://x.org/28672", 0), ("<https://x.org/28672>", 0), ("1. first\n2. second", 0), ("28,672\n{ .c24 }", 1),
+    ("28,672 { .c24 }", 2), ("x { title=\"24\" }", 1), ("[x](a.md){ title=24 }", 1), ("<b title=24>x</b>", 1),
     ("&#50;8,672 and 8&nbsp;GB", 2), ("10<sup>6</sup> of them", 1), ("**28**,672", 1), ("`16,384 B`", 1), ("`x[128]`", 0),
 ])  # fmt: skip
 def test_nothing_unbound(tmp_path, text, count):

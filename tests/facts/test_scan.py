@@ -289,3 +289,37 @@ def test_no_text_breaks_the_scanner(source):
     for run in page.runs:
         assert len(run.text) == len(run.at)
         assert all(0 <= offset < len(source) for offset in run.at)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[lab]: http://x/ word1 word2", '[a][lab]\n\n[lab]: http://x/ "word1"', "[a][lab]\n\n[lab]: http://x/ (word1)",
+        "a {n=word1} b", "a {#word1} b", "`c`{.word1} word2", '[a](b){ title="word1" }', "<b title=word1>x</b>",
+        "a [^word1] b", ":a-word1: b", "``` `` word1 `a` word2", "```` ` `` word1 `a` word2",
+        "<div>a</div> word1\n    - word2", "<div>a</div>\n    > word1", "> word1\n    > word2", "<pre>a</pre> word1",
+        "<div>`word1` $word2$ *word3*</div>", "<div>\na\n\n</div> b\n    1. word1", "<script>a</script> word1",
+    ],
+)  # fmt: skip
+def test_what_is_shown_is_scanned(source):
+    assert rendered(source) <= set(scanned(source)[0]), source
+
+
+@pytest.mark.parametrize(
+    "source, line, message",
+    [
+        ("```python\nx = 1\n\ny = 2\n   ```\n\nmore", 1, "never closed"),
+        ("> ```\n> x\n```", 3, "less indented than the code fence of line 1"),
+        ("   ```\n> > x\n   ```", 2, "less indented"), ("a <!-- b\n\nc --> d", 1, "a comment inside a line"),
+        ("a <!-- b <!-- c --> d", 1, "a comment inside a line"), ("> <!--\n> a -->", 1, "a comment inside a line"),
+        ("text\n\n$$\nx = 1\n\nafter", 3, "never closed"), ("  \n    - a", 1, "empty the line"),
+    ],
+)  # fmt: skip
+def test_what_markdown_gives_up_on_is_a_problem(source, line, message):
+    problems = scan(source, "p", "en").problems
+    assert any(p.line == line and message in p.message for p in problems), problems
+
+
+def test_a_comment_at_the_margin_may_run_over_lines():
+    page = scan("<!-- a\n\n<!-- 28,672\n-->\n\nb <!-- c --> d", "p", "en")
+    assert page.problems == [] and not any("28,672" in run.text for run in page.runs)
