@@ -1,99 +1,86 @@
-"""Numbers as exhibits print them: short, with separators, in the page's language."""
+"""Numbers as exhibits print them: short, with separators, in the page's language.
+
+The rounding and the figures are those of :mod:`blocklib.facts.format`; what differs is the aim. A label has little
+room and a sentence beside it, so here a long number is rounded left of its point too: 16,777,216 is ``16.8M``.
+"""
 
 from __future__ import annotations
 
-import math
-from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
-_SUPER = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+from blocklib.facts.format import LETTERS, WORDS, fixed, ten_to
+from blocklib.facts.values import Number, decimal_text, exact, exponent, significant
+
+# (name, exponent) from large to small. English has no K here: four and five figures are as short.
 _MAGNITUDES = {
-    "zh": ((12, " 万亿"), (8, " 亿"), (4, " 万")),
-    "en": ((12, "T"), (9, "B"), (6, "M")),
+    lang: [(name, exponent(Fraction(scale))) for name, scale in reversed(rungs)]
+    for lang, rungs in (("zh", WORDS["zh"][1:]), ("en", LETTERS[2:]))
 }
 
 
-def _plain(value: Decimal) -> str:
-    words = f"{value:,f}"
-    return words.replace("-", "−")
+# The states of an exhibit print the same few values over and over. By type, since 123456 prints in full and 123456.0 not.
+_remembered = lru_cache(maxsize=4096, typed=True)
 
 
-Number = int | float | Fraction | Decimal
+def _trimmed(value: Fraction) -> str:
+    """A decimal in full, without zeros at its end that would claim precision."""
+    return fixed(value, len(decimal_text(value).partition(".")[2]))
 
 
-def _decimal(value: Number) -> Decimal:
-    if isinstance(value, Fraction):
-        return Decimal(value.numerator) / Decimal(value.denominator)
-    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-
-
-def _rounded(value: Number, digits: int) -> Decimal:
-    """``value`` to ``digits`` significant digits, half away from zero; integers stay whole."""
-    exact = _decimal(value)
-    if exact == 0:
-        return Decimal(0)
-    for value in (exact, exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP)):
-        place = value.adjusted() - digits + 1  # twice: 0.99999 rounds up into the next decade
-    return exact.quantize(Decimal(1).scaleb(place), ROUND_HALF_UP)
-
-
-def _whole(value: Decimal) -> Decimal:
-    """``value`` without an exponent above zero, so that ``1E+2`` prints as ``100``."""
-    return value.quantize(Decimal(1)) if value.as_tuple().exponent > 0 else value
-
-
+@_remembered
 def num(value: Number, digits: int = 4) -> str:
-    """``value`` for a reader: integers in full with separators, floats to ``digits`` significant digits (an
-    exact 0.9 stays 0.9), very small or large ones as ``4.738 × 10⁻⁶``. Both languages print the same."""
-    if isinstance(value, int):
-        return _plain(Decimal(value))
-    if not math.isfinite(value):
-        raise ValueError(f"not a finite number: {value!r}")
-    if value == 0:
-        return "0"
-    if float(value).is_integer() and abs(value) < 10**digits:
-        return _plain(Decimal(int(value)))
-    rounded = _rounded(value, digits)
-    if not -4 < rounded.adjusted() < 9:
+    """``value`` for a reader: integers in full with separators, others to ``digits`` significant digits (an exact
+    0.9 stays 0.9), very small or large ones as ``4.738 × 10⁻⁶``. Both languages print the same.
+
+    Raises:
+        FactError: ``value`` is no finite number.
+    """
+    number = exact(value)
+    if isinstance(value, int) or (number.denominator == 1 and abs(number) < 10**digits):
+        return fixed(number, 0)
+    rounded, last = significant(number, digits)
+    if not -4 < exponent(rounded) < 9:
         return power(value, digits)
-    if rounded == _decimal(value):  # nothing was rounded away: no zeros that claim precision
-        rounded = rounded.normalize()
-    return _plain(_whole(rounded))
+    return _trimmed(rounded) if rounded == number else fixed(rounded, max(0, -last))
 
 
+@_remembered
 def power(value: Number, digits: int = 4) -> str:
-    """``4.738 × 10⁻⁶``; a mantissa of exactly 1 is left out: ``10⁻⁶``."""
-    rounded = _rounded(value, digits)
-    exponent = rounded.adjusted()
-    mantissa = rounded.scaleb(-exponent)
-    if rounded == _decimal(value):
-        mantissa = _whole(mantissa.normalize())
-    ten = f"10{str(exponent).translate(_SUPER)}"
-    return ten if mantissa == 1 else f"{_plain(mantissa)} × {ten}"
+    """``4.738 × 10⁻⁶``; a mantissa of exactly 1 is left out: ``10⁻⁶``. ``value`` must not be zero."""
+    number = exact(value)
+    rounded, _ = significant(number, digits)
+    tens = exponent(rounded)
+    mantissa = rounded / Fraction(10) ** tens
+    if mantissa == 1:
+        return ten_to(tens)
+    return f"{_trimmed(mantissa) if rounded == number else fixed(mantissa, digits - 1)} × {ten_to(tens)}"
 
 
+@_remembered
 def short(value: Number, lang: str, digits: int = 3) -> str:
     """``value`` with a magnitude where it is long: ``1.68 亿`` in Chinese, ``168M`` in English.
 
     The magnitude is chosen after rounding, so 999,960,000 is 1B and not 1000M. For ticks and tight labels.
     """
-    if value == 0:
+    number = exact(value)
+    if not number:
         return "0"
-    rounded = _rounded(value, digits)
-    for exponent, word in _MAGNITUDES[lang]:
-        if rounded.adjusted() >= max(exponent, 5):
-            scaled = rounded.scaleb(-exponent).normalize()
-            return _plain(_whole(scaled)) + word
-    if abs(value) < 10**6 and (isinstance(value, int) or float(value).is_integer()):
-        return _plain(Decimal(int(value)))
-    if not -4 < rounded.adjusted() < 6:
-        return power(value, digits)
-    return _plain(_whole(rounded.normalize()))
+    rounded, _ = significant(number, digits)
+    tens = exponent(rounded)
+    for name, least in _MAGNITUDES[lang]:
+        if tens >= max(least, 5):
+            return _trimmed(rounded / 10**least) + name
+    if number.denominator == 1 and abs(number) < 10**6:
+        return fixed(number, 0)
+    return _trimmed(rounded) if -4 < tens < 6 else power(value, digits)
 
 
+@_remembered
 def percent(share: Number, digits: int = 3) -> str:
     """A share (0.4286) as ``42.9%``: ``digits`` significant digits, never scientific."""
-    return _plain(_whole(_rounded(_decimal(share) * 100, digits))) + "%"
+    rounded, last = significant(exact(share) * 100, digits)
+    return fixed(rounded, max(0, -last)) + "%"
 
 
 def signed(value: Number, digits: int = 3) -> str:

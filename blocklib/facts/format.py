@@ -17,18 +17,20 @@ from blocklib.facts.values import (
     Range,
     decimal_text,
     exact,
+    exponent,
     leading_place,
     round_half_away,
+    significant,
 )
 
 STYLES = ("auto", "plain", "magnitude", "letter", "percent", "scientific", "binary", "times")
 _SUPER = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # (name, scale) from small to large; the first is no magnitude at all.
-_WORDS = {
+WORDS = {
     "en": [("", 1), (" million", 10**6), (" billion", 10**9), (" trillion", 10**12)],
     "zh": [("", 1), (" 万", 10**4), (" 亿", 10**8), (" 万亿", 10**12)],
 }
-_LETTERS = [("", 1), ("K", 10**3), ("M", 10**6), ("B", 10**9), ("T", 10**12)]
+LETTERS = [("", 1), ("K", 10**3), ("M", 10**6), ("B", 10**9), ("T", 10**12)]
 _TIME = [(" ns", Fraction(1, 10**9)), (" µs", Fraction(1, 10**6)), (" ms", Fraction(1, 10**3)), (" s", Fraction(1))]
 _BINARY = [(" B", 1), (" KiB", 2**10), (" MiB", 2**20), (" GiB", 2**30), (" TiB", 2**40), (" PiB", 2**50)]
 
@@ -51,7 +53,7 @@ def format_value(
     A :class:`Range` shares its unit (``6.9–40.8%``); a :class:`Measured` is cut to the digits its noise supports.
     Raises :class:`FactError` for an unknown style, language or unit.
     """
-    if lang not in _WORDS:
+    if lang not in WORDS:
         raise FactError(f"unknown language {lang!r}")
     if style not in STYLES:
         raise FactError(f"unknown style {style!r}", remedy=", ".join(STYLES))
@@ -103,7 +105,7 @@ def _scale(size: Fraction, unit: str | None, lang: str, digits: int | None, styl
         rungs = [(name + below, scale) for name, scale in _TIME]
     else:
         letters = style == "letter" and lang == "en"
-        rungs = [(name + tail, scale) for name, scale in (_LETTERS if letters else _WORDS[lang])]
+        rungs = [(name + tail, scale) for name, scale in (LETTERS if letters else WORDS[lang])]
     return _climb(size, rungs, digits, places) + (style,)
 
 
@@ -143,13 +145,7 @@ def _places(number: Fraction, digits: int | None, places: int | None, factor: Fr
             if short and number:
                 return max(len(text.partition(".")[2]), 1 if bare else 0)
             digits = 3 if not bare or abs(number) < 1000 else 5
-        power = len(str(leading_place(number).numerator)) - len(str(leading_place(number).denominator)) if number else 0
-        if number:
-            # 9.9996 to three digits is 10.0, one place fewer than its leading digit promises.
-            raised = round_half_away(abs(number), leading_place(number) / 10 ** (digits - 1))
-            if leading_place(raised) > leading_place(number):
-                power += 1
-        places = digits - 1 - power
+        places = -significant(number, digits)[1] if number else digits - 1
     return max(places, 1 if bare else 0)
 
 
@@ -171,15 +167,18 @@ def fixed(number: Fraction, places: int) -> str:
     return ("−" if rounded < 0 else "") + text
 
 
+def ten_to(power: int) -> str:
+    """``10⁻⁶``."""
+    return "10" + str(power).translate(_SUPER)
+
+
 def _scientific(number: Fraction, digits: int | None) -> str:
     if not number:
         return "0"
     digits = digits or 3
-    place = leading_place(number)
-    rounded = round_half_away(number, place / 10 ** (digits - 1))
-    place = leading_place(rounded)
-    power = len(str(place.numerator)) - len(str(place.denominator))
-    return f"{fixed(rounded / place, digits - 1)} × 10{str(power).translate(_SUPER)}"
+    rounded, _ = significant(number, digits)
+    power = exponent(rounded)
+    return f"{fixed(rounded / Fraction(10) ** power, digits - 1)} × {ten_to(power)}"
 
 
 def _measured(number: Fraction, noise: Fraction, scale) -> str:
@@ -190,7 +189,7 @@ def _measured(number: Fraction, noise: Fraction, scale) -> str:
         rounded = round_half_away(number, leading_place(noise))
         if not rounded:
             # Lost in its noise: the zero says only how coarse it is.
-            return f"0 × 10{str(len(str(int(place))) - 1).translate(_SUPER)}{suffix}" if place > 1 else "0" + suffix
+            return f"0 × {ten_to(exponent(place))}{suffix}" if place > 1 else "0" + suffix
         digits = len(str((rounded / leading_place(noise)).numerator).lstrip("-"))
         return _scientific(rounded / factor, digits) + suffix
     return fixed(number / factor, len(str(place.denominator)) - 1) + suffix

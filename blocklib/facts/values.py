@@ -95,9 +95,27 @@ def round_half_away(value: Fraction, unit: Fraction) -> Fraction:
     return steps * unit if value >= 0 else -steps * unit
 
 
+def exponent(value: Fraction) -> int:
+    """The power of ten of the first significant digit: -2 for 0.016. ``value`` must not be zero."""
+    top, bottom = abs(value.numerator), value.denominator
+    power = len(str(top)) - len(str(bottom))
+    reached = top >= bottom * 10**power if power >= 0 else top * 10**-power >= bottom
+    return power if reached else power - 1
+
+
 def leading_place(value: Fraction) -> Fraction:
-    """The power of ten of the first significant digit: 0.016 gives 0.01. ``value`` must not be zero."""
-    value = abs(value)
-    power = len(str(value.numerator)) - len(str(value.denominator))
-    place = Fraction(10) ** power
-    return place if place <= value else place / 10
+    """The place of the first significant digit: 0.016 gives 0.01. ``value`` must not be zero."""
+    return Fraction(10) ** exponent(value)
+
+
+def significant(value: Fraction, digits: int) -> tuple[Fraction, int]:
+    """``value`` rounded half away from zero to ``digits`` significant digits, and the power of ten of the last of them.
+
+    9.9996 to three digits is 10.0: the last place is the tenth, not the hundredth that its leading digit promises.
+    """
+    if not value:
+        return value, 0
+    first = exponent(value)
+    last = first - digits + 1
+    rounded = round_half_away(value, Fraction(10) ** last)
+    return rounded, last + (exponent(rounded) > first)
