@@ -22,7 +22,7 @@ from mkdocs.structure.files import File, Files
 
 from blocklib.facts.expand import plain
 from blocklib.problems import BlocklibError
-from blocklib.site import findings, languages, meta, pagecache, pages, preview, search, vendor
+from blocklib.site import findings, languages, links, meta, pagecache, pages, preview, search, vendor
 from blocklib.site.build import Build, Job, payload, payload_path
 from blocklib.site.markdown import PlainNumbers, SiteBlocks
 
@@ -188,7 +188,7 @@ def _render(page, job: Job, convert, config, files) -> None:
             convert(config, files)
         finally:
             _build.job = None
-        page.content = job.finish(page.content)
+        page.content = job.finish(_lead_links(page, job, files))
         found = search.sections(page.content)
         _build.rendered.append(job.path)
         if len(_build.problems) == before:
@@ -196,6 +196,25 @@ def _render(page, job: Job, convert, config, files) -> None:
             _build.store.put("pages", key, {**pagecache.saved(page), "printed": job.printed, "sections": rows})
     page.content = job.with_ledger(page.content)
     _build.entries.setdefault(job.lang, []).extend(search.entries(page.url, page.title or "", found))
+
+
+def _lead_links(page, job: Job, files: Files) -> str:
+    """The page's HTML with links that were written as HTML led to their pages; MkDocs checks their anchors later."""
+
+    def address(uri: str, anchor: str) -> str | None:
+        target = files.get_file_from_path(uri)
+        if target is None:
+            return None
+        if anchor:
+            page.links_to_anchors = page.links_to_anchors or {}
+            page.links_to_anchors.setdefault(target, {}).setdefault(anchor, f"{uri}#{anchor}")
+        return target.url_relative_to(page.file)
+
+    def missing(link: str) -> None:
+        line = findings.line_of(_build.root / job.path, link)
+        _build.note(job.path, line, f"contains a link {link!r}, but no such page exists")
+
+    return links.resolve(page.content, page.file.src_uri, address, missing)
 
 
 def on_page_context(context, page, config, nav):

@@ -71,6 +71,10 @@ class Build:
         """Addresses of a report about a page or a number of it."""
         return checked.report_url(languages.LANGUAGES[lang].prefix, self.root)
 
+    def printed_facts(self) -> set[str]:
+        """Names of the facts that pages print; those that only blocks print are not known before the blocks ran."""
+        return {row.fact.name for page in self.checked.pages.values() for row in page.rows}
+
     def number_list(self, lang: str) -> str:
         """Markdown of reference/numbers; only complete once every other page of the language is made."""
         return checked.number_list(self.rows[lang], lang, self.root, self.sources, self.url(lang), self.report(lang))

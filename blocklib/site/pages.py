@@ -164,7 +164,7 @@ def generated(build: Build, lang: str) -> dict[str, str]:
         "reference/report.md": lambda: _report(build, lang),
         "reference/notices.md": lambda: notices.page(root, lang),
         "reference/claims.md": lambda: reference.claims(root, lang, url),
-        "reference/sources.md": lambda: reference.source_list(root, lang, url),
+        "reference/sources.md": lambda: reference.source_list(root, lang, url, build.printed_facts()),
         "reference/glossary.md": lambda: reference.glossary(root, lang),
     }
     makers[NUMBERS] = lambda: build.number_list(lang)  # last, for it lists what the pages before it print

@@ -6,7 +6,7 @@ Each list is Markdown with HTML tables; links come from the site's callback ``ur
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from html import escape
 from pathlib import Path
 
@@ -177,8 +177,11 @@ def claims(root: Path, lang: str, url: Url) -> str:
     return "".join(out)
 
 
-def source_list(root: Path, lang: str, url: Url) -> str:
-    """Markdown of reference/sources: every work, linked, with BibTeX and with what cites it."""
+def source_list(root: Path, lang: str, url: Url, listed: Collection[str] | None = None) -> str:
+    """Markdown of reference/sources: every work, linked, with BibTeX and with what cites it.
+
+    ``listed``: the facts that reference/numbers has, for only those can be linked; without it all are.
+    """
     library, names = sources.load(root), titles(root, lang)
     where = {use.claim: use.page for use in reversed(closure.uses(root)) if use.lang == lang}
     cited: dict[str, dict[tuple[str, str], set[str]]] = {}
@@ -196,6 +199,8 @@ def source_list(root: Path, lang: str, url: Url) -> str:
             return f'<a href="{escape(url(name, ""))}">{escape(names.get(name, name))}</a>'
         target = {"claim": (where.get(name, "reference/claims"), f"claim-{name}"),
                   "fact": ("reference/numbers", f"fact-{name}")}.get(kind)  # fmt: skip
+        if kind == "fact" and listed is not None and name not in listed:
+            target = None  # cited by the code, printed on no page
         label = f"{KINDS[kind][lang]} <code>{escape(name)}</code>"
         label = f'<a href="{escape(url(*target))}">{label}</a>' if target else label
         at = ("、" if lang == "zh" else ", ").join(escape(place) for place in sorted(places))
