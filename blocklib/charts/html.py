@@ -30,9 +30,11 @@ def _range(c: Range, lang: str, live: str) -> str:
         f'data-labels="{escape("|".join(labels))}"'
     )
     longest = max(sum(2 if ord(ch) > 0x2E7F else 1 for ch in label) for label in labels)
+    # the value stands in aria-valuetext; an <output> would be a second live region, and speak at every step
     field = (
         f'<label class="tl-range"><span>{escape(c.label[lang])}</span><input {attrs}>'
-        f'<output style="min-width:{longest * 0.56:.1f}em">{escape(labels[at])}</output></label>'
+        f'<span class="tl-range__value" style="min-width:{longest * 0.56:.1f}em" aria-hidden="true">'
+        f"{escape(labels[at])}</span></label>"
     )
     if not isinstance(c, Steps):
         return field

@@ -114,12 +114,12 @@ def test_table_at_once_and_sentence_after_a_rest(visit):
     seen = page.evaluate("""() => { const i = document.querySelector("[name=d_model]"); i.value = 0;
         i.dispatchEvent(new Event("input", { bubbles: true }));
         return [document.querySelector(".tl-total td").textContent, document.querySelector(".tl-live").textContent,
-                document.querySelector("output").value, i.getAttribute("aria-valuetext")]; }""")  # fmt: skip
+                document.querySelector(".tl-range__value").textContent, i.getAttribute("aria-valuetext")]; }""")  # fmt: skip
     assert seen == ["5,376", before, "768", "768"]
     page.wait_for_function("t => document.querySelector('.tl-live').textContent !== t", arg=before)
     page.locator("[type=reset]").click()
     page.wait_for_function("t => document.querySelector('.tl-live').textContent === t", arg=before)
-    assert page.locator("output").text_content() == "4,096"
+    assert page.locator(".tl-range__value").text_content() == "4,096"
 
 
 def test_nothing_is_fetched_before_the_exhibit_comes_near(visit):

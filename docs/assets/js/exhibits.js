@@ -80,6 +80,7 @@
         const answer = await fetch(this.figure.dataset.payload);
         if (!answer.ok) throw new Error(`${answer.status} ${this.figure.dataset.payload}`);
         this.payload = await answer.json();
+        this.document();                                    // a payload of another edition of the page is none
       } catch (error) {
         this.figure.dataset.state = "static";               // the default state stands as it is
         return this.isDrawn(false);
@@ -133,7 +134,7 @@
       const at = this.setting();
       if (this.form) $$("input[type=range]", this.form).forEach(range => {
         const text = range.dataset.labels.split("|")[range.value];
-        range.parentElement.querySelector("output").value = text;
+        $(".tl-range__value", range.parentElement).textContent = text;
         range.setAttribute("aria-valuetext", text);
         $$(`[data-for="${range.name}"]`, this.form).forEach(b =>
           b.setAttribute("aria-disabled", range.value === (b.dataset.step < 0 ? range.min : range.max)));

@@ -5,9 +5,10 @@
   const field = document.getElementById("tl-search-field");
   if (!field) return;
   const zh = document.documentElement.lang.startsWith("zh");
+  const short = (text) => ([...text].length > 60 ? `${[...text].slice(0, 60).join("")}…` : text);
   const words = zh
-    ? { loading: "正在载入索引…", none: (q) => `没有找到“${q}”。`, some: (n) => `${n} 处`, failed: "搜索索引未能载入。" }
-    : { loading: "Loading the index…", none: (q) => `No match for “${q}”.`, some: (n) => `${n} ${n === 1 ? "place" : "places"}`, failed: "The search index could not be loaded." };
+    ? { loading: "正在载入索引…", none: (q) => `没有找到“${short(q)}”。`, some: (n) => `${n} 处`, failed: "搜索索引未能载入。" }
+    : { loading: "Loading the index…", none: (q) => `No match for “${short(q)}”.`, some: (n) => `${n} ${n === 1 ? "place" : "places"}`, failed: "The search index could not be loaded." };
   const list = document.getElementById("tl-search-list");
   const status = document.getElementById("tl-search-status");
   const toggle = document.getElementById("__search");
@@ -18,12 +19,21 @@
   const options = () => [...list.querySelectorAll("[role=option]")];
   const say = (text) => { status.textContent = text; };
 
+  function fail() {                                       // the next time the field takes focus it tries again
+    worker?.terminate();
+    worker = null;
+    ready = false;
+    failed = true;
+    clear();
+    say(words.failed);
+  }
   function load() {
     if (worker) return;
+    failed = false;
     worker = new Worker(new URL(field.dataset.worker, location.href));
-    worker.onerror = () => { failed = true; say(words.failed); };
+    worker.onerror = fail;
     worker.onmessage = ({ data }) => {
-      if (data.error) { failed = true; say(words.failed); } else if (data.ready) { ready = true; ask(); } else if (data.number === asked) show(data);
+      if (data.error) fail(); else if (data.ready) { ready = true; ask(); } else if (data.number === asked) show(data);
     };
     worker.postMessage({ open: {
       library: new URL(field.dataset.library, location.href).href, index: new URL(field.dataset.index, location.href).href } });

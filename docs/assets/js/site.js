@@ -92,7 +92,14 @@
     anchor.setAttribute("aria-expanded", "true");
     anchor.setAttribute("aria-describedby", text.id);
     place();
+    uncover();
     return true;
+  }
+  /* the sheet never lies on the number it is about */
+  function uncover() {
+    if (getComputedStyle(card).position !== "fixed") return;
+    const hidden = owner.getBoundingClientRect().bottom + 12 - card.getBoundingClientRect().top;
+    if (hidden > 0) scrollBy({ top: hidden, behavior: "instant" });
   }
   function release() {
     owner.removeAttribute("aria-describedby");
@@ -213,7 +220,11 @@
 
   /* ── language switch: the twin of the page, at the same place ── */
   function carryAnchor() {
-    for (const anchor of $$(".tl-lang a")) anchor.hash = location.hash;
+    for (const anchor of $$(".tl-lang a")) { anchor.search = location.search; anchor.hash = location.hash; }
+  }
+  function inView(hash) {
+    const box = hash && $(`[id="${CSS.escape(hash.slice(1))}"]`)?.getBoundingClientRect();    // ids are ASCII
+    return box && box.bottom > 0 && box.top < innerHeight;
   }
   function headingInView() {
     const passed = $$(":is(h2, h3)[id]", article).filter(heading => heading.getBoundingClientRect().top < innerHeight / 3);
@@ -275,7 +286,7 @@
     carryAnchor();
     addEventListener("hashchange", carryAnchor);
     for (const anchor of $$(".tl-lang a")) anchor.addEventListener("click", () => {
-      if (!location.hash && article) anchor.hash = headingInView();
+      if (article) anchor.hash = inView(location.hash) ? location.hash : headingInView();   // where the reader is by now
     });
     if (!article) return;
     $$("a.tl-num", article).forEach(anchor => { if (rowOf(anchor)) anchor.setAttribute("aria-expanded", "false"); });
