@@ -33,6 +33,8 @@ INERT = frozenset(
 def build(fields: Fields) -> DecoderLM:
     """A model of GPT-2's shape."""
     d_model, n_heads = fields.integer("n_embd"), fields.integer("n_head", most=MOST_HEADS)
+    if d_model % n_heads:
+        raise fields.refuse("n_embd", f"a multiple of n_head = {n_heads}")
     n_layers, positions = fields.integer("n_layer", most=MOST_LAYERS), fields.integer("n_positions")
     d_ff = fields.integer("n_inner", None) or 4 * d_model
     activation = fields.choice("activation_function", ACTIVATIONS, "gelu_new")
