@@ -67,14 +67,22 @@ class Cache:
             raise ValueError(f"layers differ in length, {self._seen}: not inside a forward pass")
 
     def _check(self, layer: int, k: Tensor, v: Tensor) -> None:
-        if k.dim() != 4 or k.shape[:3] != v.shape[:3]:
+        if k.dim() != 4 or v.dim() != 4 or k.shape[:3] != v.shape[:3]:
             raise ValueError(f"keys {tuple(k.shape)} and values {tuple(v.shape)} should both be (B, Hkv, T, D)")
-        found = (k.shape[:2], k.shape[3], v.shape[3], k.dtype, v.dtype, k.device)
+        batch, heads, _, width = k.shape
+        found = (batch, heads, width, v.shape[3], k.dtype, v.dtype)
         expected = self._shape.setdefault(layer, found)
         if found != expected:
-            raise ValueError(
-                f"layer {layer} caches {expected}, but was given {found} (batch and heads, widths, dtypes)"
-            )
+            raise ValueError(f"layer {layer} caches {expected} (B, Hkv, two widths, two dtypes), but was given {found}")
+
+
+def reserve(like: Tensor, *shape: int) -> Tensor:
+    """Storage of that shape, with dtype and device of ``like``, contents undefined.
+
+    An ordinary tensor even under ``torch.inference_mode``, so that the cache can be used outside it afterwards.
+    """
+    with torch.inference_mode(False):
+        return torch.empty(shape, dtype=like.dtype, device=like.device)
 
 
 class ContiguousCache(Cache):
@@ -106,10 +114,10 @@ class ContiguousCache(Cache):
         if self.capacity is not None and stop > self.capacity:
             raise ValueError(f"{stop} tokens exceed the cache's capacity of {self.capacity}")
         keys, values = self._room(layer, k, v, stop)
-        keys[:, :, start:stop] = k.detach()
-        values[:, :, start:stop] = v.detach()
+        keys.narrow(2, start, stop - start).copy_(k.detach())
+        values.narrow(2, start, stop - start).copy_(v.detach())
         self._seen[layer] = stop
-        return keys[:, :, :stop], values[:, :, :stop]
+        return keys.narrow(2, 0, stop), values.narrow(2, 0, stop)
 
     def read(self, layer: int) -> tuple[Tensor, Tensor]:
         """What the layer holds, without adding to it.
@@ -130,7 +138,7 @@ class ContiguousCache(Cache):
         held = old[0].shape[2] if old else 0
         if old is None or held < tokens:
             size = self.capacity or max(tokens, 2 * held)
-            new = tuple(t.new_empty(*t.shape[:2], size, t.shape[3]) for t in (k, v))
+            new = tuple(reserve(t, *t.shape[:2], size, t.shape[3]) for t in (k, v))
             for source, target in zip(old or (), new, strict=False):
                 target[:, :, :held] = source
             self._store[layer] = new
@@ -166,7 +174,9 @@ class SlidingCache(Cache):
         self._check(layer, k, v)
         start, fresh = self.seen(layer), k.shape[2]
         size = self.window + self.reserve
-        rings = self._ring.setdefault(layer, tuple(t.new_empty(*t.shape[:2], size, t.shape[3]) for t in (k, v)))
+        if layer not in self._ring:
+            self._ring[layer] = tuple(reserve(t, *t.shape[:2], size, t.shape[3]) for t in (k, v))
+        rings = self._ring[layer]
         past = torch.arange(max(0, start - self.window + 1), start, device=k.device) % size
         kept = min(fresh, size)
         slots = torch.arange(start + fresh - kept, start + fresh, device=k.device) % size

@@ -14,7 +14,7 @@ from blocklib.nn.streaming import TextStream
 GREEDY = Sampling(temperature=0)
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def steps(
     model: nn.Module,
     ids: Tensor,
@@ -134,10 +134,11 @@ def _last_logits(
     return logits[:, -1]
 
 
-def _whole_mask(attention_mask: Tensor, ids: Tensor, new: int) -> Tensor:
+def _whole_mask(attention_mask: Tensor, ids: Tensor, new: int) -> Tensor | None:
+    # Over prompt and all tokens to come; None where nothing is padded.
     mask = attention_mask.bool()
     if mask.shape != ids.shape:
         raise ValueError(f"attention_mask {tuple(mask.shape)} should have the shape of ids {tuple(ids.shape)}")
     if (mask[:, :-1] & ~mask[:, 1:]).any() or not mask[:, -1].all():
         raise ValueError("prompts of unequal length must be padded on the left")
-    return torch.cat([mask, mask.new_ones(len(mask), new)], dim=1)
+    return None if mask.all() else torch.cat([mask, mask.new_ones(len(mask), new)], dim=1)

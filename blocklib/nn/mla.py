@@ -11,9 +11,9 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 
-from blocklib.nn.attention import causal_mask
 from blocklib.nn.cache import KVCache
 from blocklib.nn.frequencies import rope_frequencies
+from blocklib.nn.masks import causal_mask, visible
 from blocklib.nn.norm import RMSNorm
 from blocklib.nn.position import InterleavedRoPE, Positions
 
@@ -90,7 +90,8 @@ class MultiHeadLatentAttention(nn.Module):
             cache: takes the latents as keys ``(B, 1, T, c)`` and the rotated keys as values ``(B, 1, T, rope)``.
             layer: the layer's number in the cache.
             positions: of ``x``, a range, ``(T,)`` or ``(B, T)``; default: they continue the cache.
-            mask: boolean, true where a query may read a key, besides causality; broadcasts to ``(B, H, T, S)``.
+            mask: boolean, broadcastable to ``(B, H, T, S)``, true at what may be read besides causality: padding.
+                With longer rows than keys, the last count; a query that would see nothing sees everything.
         """
         if positions is None:
             start = 0 if cache is None else cache.seen(layer) if hasattr(cache, "seen") else cache.length
@@ -99,10 +100,9 @@ class MultiHeadLatentAttention(nn.Module):
         latent, k_rope = self.latents(x, positions)
         if cache is not None:
             latent, k_rope = (t.squeeze(1) for t in cache.update(layer, latent.unsqueeze(1), k_rope.unsqueeze(1)))
-        visible = causal_mask(x.shape[1], latent.shape[1], x.device)
-        visible = visible if mask is None else visible & mask
+        seen = visible(causal_mask, mask, x.shape[1], latent.shape[1], x.device)
         attend = self.attend_absorbed if self.absorbed else self.attend_expanded
-        return self.o(attend(q_nope, q_rope, latent, k_rope, visible).transpose(1, 2).flatten(2))
+        return self.o(attend(q_nope, q_rope, latent, k_rope, seen).transpose(1, 2).flatten(2))
 
     def queries(self, x: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
         """Unrotated ``(B, H, T, nope)`` and rotated ``(B, H, T, rope)`` queries."""
@@ -115,7 +115,9 @@ class MultiHeadLatentAttention(nn.Module):
         latent, k_rope = self.kv_down(x).split(self.kv_widths, dim=-1)
         return self.kv_norm(latent), self.rope(k_rope.unsqueeze(1), positions).squeeze(1)
 
-    def attend_expanded(self, q_nope: Tensor, q_rope: Tensor, latent: Tensor, k_rope: Tensor, mask: Tensor) -> Tensor:
+    def attend_expanded(
+        self, q_nope: Tensor, q_rope: Tensor, latent: Tensor, k_rope: Tensor, mask: Tensor | None
+    ) -> Tensor:
         """Values mixed per head ``(B, H, T, v)``, over keys and values made from the latents ``(B, S, c)``."""
         k_nope = torch.einsum("bsc,hnc->bhsn", latent, self.k_up)
         values = torch.einsum("bsc,hvc->bhsv", latent, self.v_up)
@@ -123,7 +125,9 @@ class MultiHeadLatentAttention(nn.Module):
         scores = torch.cat([q_nope, q_rope], dim=-1) @ keys.transpose(-2, -1)
         return self._weights(scores, mask) @ values
 
-    def attend_absorbed(self, q_nope: Tensor, q_rope: Tensor, latent: Tensor, k_rope: Tensor, mask: Tensor) -> Tensor:
+    def attend_absorbed(
+        self, q_nope: Tensor, q_rope: Tensor, latent: Tensor, k_rope: Tensor, mask: Tensor | None
+    ) -> Tensor:
         """The same ``(B, H, T, v)``: heads score and mix the latents, as queries of one key/value head would."""
         scores = self.absorb(q_nope) @ latent.unsqueeze(1).transpose(-2, -1)
         scores = scores + q_rope @ k_rope.unsqueeze(1).transpose(-2, -1)
@@ -134,5 +138,6 @@ class MultiHeadLatentAttention(nn.Module):
         """Each head's query through its own W_UK: ``(B, H, T, nope)`` to ``(B, H, T, c)``; q·(W c) = (Wᵀq)·c."""
         return torch.einsum("bhtn,hnc->bhtc", q_nope, self.k_up)
 
-    def _weights(self, scores: Tensor, mask: Tensor) -> Tensor:
-        return (scores * self.scale).masked_fill(~mask, float("-inf")).softmax(-1)
+    def _weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+        scores = scores * self.scale
+        return (scores if mask is None else scores.masked_fill(~mask, float("-inf"))).softmax(-1)

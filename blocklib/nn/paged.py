@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from blocklib.nn.cache import Cache
+from blocklib.nn.cache import Cache, reserve
 
 
 class OutOfPages(RuntimeError):
@@ -103,7 +103,7 @@ class PagePool:
         """
         shape = [(self.pages, t.shape[1], self.page_size, t.shape[3]) for t in (k, v)]
         if layer not in self._store:
-            self._store[layer] = (k.new_empty(shape[0]), v.new_empty(shape[1]))
+            self._store[layer] = (reserve(k, *shape[0]), reserve(v, *shape[1]))
         store = self._store[layer]
         if [tuple(t.shape) for t in store] != shape or (store[0].dtype, store[1].dtype) != (k.dtype, v.dtype):
             raise ValueError(f"the pool's layer {layer} holds {[tuple(t.shape) for t in store]}, asked for {shape}")

@@ -74,7 +74,7 @@ class Pass:
     drafted: int
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def speculative_steps(
     target: nn.Module,
     draft: nn.Module,

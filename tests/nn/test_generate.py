@@ -6,9 +6,18 @@ import pytest
 import torch
 from torch import nn
 
+from blocklib.nn.attention import MultiHeadAttention
+from blocklib.nn.block import PreNormBlock
 from blocklib.nn.cache import ContiguousCache, LayeredCache, SlidingCache
+from blocklib.nn.ffn import SwiGLU
+from blocklib.nn.frequencies import rope_frequencies
 from blocklib.nn.generate import generate, generate_text, steps
+from blocklib.nn.masks import SlidingWindow
+from blocklib.nn.mla import MultiHeadLatentAttention
+from blocklib.nn.model import DecoderLM
+from blocklib.nn.norm import RMSNorm
 from blocklib.nn.paged import PagedCache, PagePool
+from blocklib.nn.position import RoPE
 from blocklib.nn.quantised import QuantisedCache
 from blocklib.nn.sampling import Sampling
 from tests.nn.tiny import TinyLM, token_ids
@@ -96,6 +105,22 @@ def test_a_conversation_goes_on_in_its_cache():
         generate(model, token_ids(1, 5), 1, cache=cache)
 
 
+EVERY = CACHES | {"sliding": lambda: SlidingCache(40), "quantised": lambda: QuantisedCache(8, 4)}
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_cache_outlives_inference_mode(kind):
+    """Filled by generation, it takes tokens of an ordinary forward pass, gradients switched on or off."""
+    model, cache = TinyLM(), EVERY[kind]()
+    text = generate(model, token_ids(2, 5), 6, cache=cache)
+    fresh = EVERY[kind]()
+    with torch.no_grad():
+        model(text, cache=fresh)
+        expected = model(text[:, :1], cache=fresh)
+        model(text[:, 10:], cache=cache)
+    torch.testing.assert_close(model(text[:, :1], cache=cache), expected, rtol=1e-9, atol=1e-9)
+
+
 def test_tokens_come_one_step_at_a_time():
     model = TinyLM()
     first = next(steps(model, token_ids(2, 3), 1000))
@@ -176,3 +201,46 @@ def test_equals_hugging_face_on_copied_logits():
         )  # fmt: skip
         ours = generate(Ours(), ids, 20, sampling=Sampling(0, repetition_penalty=penalty), attention_mask=mask)
         assert ours.tolist() == expected.tolist()
+
+
+def library_model(kind: str, vocab: int = 23, d: int = 16) -> DecoderLM:
+    """Three blocks of the library: grouped heads with RoPE, with a window in every other layer, or latent attention."""
+    rope = RoPE(rope_frequencies(4))
+    make = {
+        "full": lambda i: MultiHeadAttention(d, 4, 2, rope=rope),
+        "windowed": lambda i: MultiHeadAttention(d, 4, 2, rope=rope, pattern=SlidingWindow(4)),
+        "alternating": lambda i: MultiHeadAttention(d, 4, 2, rope=rope, pattern=None if i % 2 else SlidingWindow(4)),
+        "latent": lambda i: MultiHeadLatentAttention(d, 3, 8, 6, 4, 4, 5, absorbed=i % 2 == 0),
+    }[kind]
+    model = DecoderLM(vocab, d, [PreNormBlock(d, make(i), SwiGLU(d, 24), RMSNorm) for i in range(3)], RMSNorm).double()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=seeds(0)[0], dtype=torch.float64) * 0.5)
+    return model
+
+
+LIBRARY = [
+    *((kind, cache) for kind in ("full", "windowed", "alternating", "latent") for cache in ("growing", "reserved", "paged")),
+    ("windowed", "sliding"),
+    ("alternating", "mixed"),
+]  # fmt: skip
+MADE = CACHES | {
+    "sliding": lambda: SlidingCache(4),
+    "mixed": lambda: LayeredCache([SlidingCache(4), ContiguousCache(), SlidingCache(4)]),
+}
+
+
+@pytest.mark.parametrize(("kind", "cache"), LIBRARY)
+@pytest.mark.parametrize("padded", [False, True])
+def test_the_librarys_models_with_every_cache(kind, cache, padded):
+    model, ids = library_model(kind), token_ids(2, 7)
+    mask = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [1] * 7]) if padded else None
+    plain = generate(model, ids, 20, attention_mask=mask)
+    assert torch.equal(plain, generate(model, ids, 20, attention_mask=mask, cache=MADE[cache](), chunk=3))
+    if padded:
+        assert torch.equal(plain[:1, 7:], generate(model, ids[:1, 3:], 20)[:, 4:])
+
+
+def test_control_a_latent_cannot_slide():
+    model, ids = library_model("latent"), token_ids(2, 7)
+    assert not torch.equal(generate(model, ids, 20), generate(model, ids, 20, cache=MADE["mixed"]()))
