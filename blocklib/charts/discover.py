@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 from blocklib.charts.exhibit import REGISTRY, Exhibit
 from blocklib.charts.model import ChartError
+from blocklib.problems import nearest
 
 PACKAGE = Path(__file__).resolve().parent
 _DECORATOR = re.compile(r'^@exhibit\(\s*"([^"]*)"', re.MULTILINE)
@@ -55,7 +55,7 @@ def load(id: str) -> Exhibit:
     if id not in REGISTRY:
         refs = _refs() if id in _refs() else discover()
         if id not in refs:
-            near = get_close_matches(id, refs, 1)
+            near = nearest(id, refs)
             raise ChartError(f"no exhibit {id!r}", remedy=f"did you mean {near[0]!r}?" if near else None)
         importlib.import_module(refs[id].module)
         if id not in REGISTRY:

@@ -136,6 +136,12 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def encoded(exhibit: Exhibit, lang: str) -> tuple[str, int]:
+    """The payload as it is written to its file, and its bytes as transferred (gzip)."""
+    text = _dump(build(exhibit, lang))
+    return text, payload_size(text)
+
+
 def payload_size(text: str) -> int:
     """Bytes of a payload as transferred (gzip)."""
     return len(gzip.compress(text.encode("utf-8"), 9, mtime=0))
@@ -144,8 +150,7 @@ def payload_size(text: str) -> int:
 def payload_json(id: str, lang: str) -> str:
     """The payload file of exhibit ``id`` in ``lang``. Raises ChartError when it exceeds 60 kB of gzip."""
     exhibit = load(id)
-    text = _dump(build(exhibit, lang))
-    size = payload_size(text)
+    text, size = encoded(exhibit, lang)
     if size > MAX_BYTES:
         raise ChartError(
             f"exhibit {id!r}: {size:,} bytes of compressed payload in {exhibit.count} states; at most {MAX_BYTES:,}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blocklib.charts.exhibit import Exhibit
-from blocklib.charts.payload import MAX_BYTES, _dump, build, document, payload_size
+from blocklib.charts.payload import MAX_BYTES, document, encoded
 from blocklib.text import LANGS
 
 
@@ -23,7 +23,7 @@ def broken_rules(exhibit: Exhibit) -> list[str]:
                         out.append(
                             f"{exhibit.id} ({lang}): {control.name} at {label[lang]!r} does not change the {name}"
                         )
-        size = payload_size(_dump(build(exhibit, lang)))
+        _, size = encoded(exhibit, lang)
         if size > MAX_BYTES:
             out.append(f"{exhibit.id} ({lang}): {size:,} bytes of compressed payload; at most {MAX_BYTES:,}")
     return out

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from blocklib import problems
 from blocklib.claims.tomlfile import TomlFile, read_toml
 from blocklib.problems import BlocklibError, Problem
 from blocklib.text import LANGS, Text
@@ -175,9 +176,9 @@ class Registry:
         return listed
 
 
-def nearest(name: str, known: Any) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` for the likeliest known name, or nothing."""
-    close = difflib.get_close_matches(name, list(known), 1, 0.6)
+    close = problems.nearest(name, known)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

@@ -24,8 +24,24 @@ class Place:
     text_only: bool = False  # alt text, titles, attributes, front matter: no link can stand there
 
 
+class _Linked:
+    """What a bound number and a given have in common: where they stand."""
+
+    opening: tuple[int, int]
+    place: Place
+
+    @property
+    def start(self) -> int:
+        """Source offset of the link."""
+        return self.opening[0]
+
+    @property
+    def where(self) -> str:
+        return self.place.where
+
+
 @dataclass(frozen=True)
-class Bound:
+class Bound(_Linked):
     """A number in a link to a fact. ``target`` is an expression (kind "fact") or a key of the .facts file ("key").
 
     ``opening`` and ``closing`` are the source spans of what stands before and after the text: ``[`` and ``][ln]``.
@@ -40,17 +56,9 @@ class Bound:
     place: Place
     math: bool = False
 
-    @property
-    def start(self) -> int:
-        return self.opening[0]
-
-    @property
-    def where(self) -> str:
-        return self.place.where
-
 
 @dataclass(frozen=True)
-class Given:
+class Given(_Linked):
     """A number or name that the author chooses: ``[4,096](given:d_model)``; ``name`` is "" where it is missing."""
 
     text: str
@@ -59,14 +67,6 @@ class Given:
     closing: tuple[int, int]
     place: Place
     math: bool = False
-
-    @property
-    def start(self) -> int:
-        return self.opening[0]
-
-    @property
-    def where(self) -> str:
-        return self.place.where
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from blocklib.facts.items import BLOT
 Line = tuple[int, str]  # source offset of the first character, text without the line end
 
 FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
-EXEC = re.compile(r"""\bexec\s*=\s*["']?(?:on|1|true|yes)\b""", re.I)
+EXEC = re.compile(r"""\bexec\s*=\s*["']?(?!(?:off|no|false|0)\b)\w""", re.I)  # as markdown-exec reads the option
 TITLE = re.compile(r"""\btitle=(?:"([^"]*)"|'([^']*)')""")
 SNIPPET = re.compile(r"""\s*-{1,}8<-{1,}\s*(?:["']([^"']+)["'])?""")
 HEADING = re.compile(r"(#{1,6})(?!#)[ \t]*(.*?)[ \t]*$")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 from urllib.parse import unquote
 
+from blocklib import problems
 from blocklib.facts.discover import FactError, FactSpec, Param
 from blocklib.facts.values import decimal_text
 from blocklib.problems import BlocklibError
@@ -25,10 +25,9 @@ class GivenValue:
 
 
 def nearest(name: str, options: Iterable[str], brackets: str = "{}") -> str:
-    """The remedy for an unknown name: the closest one that exists."""
-    folded = {option.casefold(): option for option in options}
-    found = difflib.get_close_matches(name.casefold(), folded, 1, 0.0)
-    return f"did you mean {brackets.format(folded[found[0]])}?" if found else "there is none"
+    """The remedy for an unknown name: the closest one that exists, however far."""
+    found = problems.nearest(name, options, cutoff=0)
+    return f"did you mean {brackets.format(found[0])}?" if found else "there is none"
 
 
 def parse_expr(expr: str) -> tuple[str, dict[str, str | None]]:

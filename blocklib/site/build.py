@@ -14,15 +14,16 @@ from pathlib import Path
 
 from blocklib.charts.discover import fingerprint
 from blocklib.claims import registry, sources
+from blocklib.facts.expand import expand
 from blocklib.facts.fingerprint import closure_hash
+from blocklib.facts.lines import EXEC
 from blocklib.problems import BlocklibError, Problem
-from blocklib.site import blocks, cache, checked, languages, math, redirects, reference, search, vendor
+from blocklib.site import blocks, cache, checked, languages, math, numbers, redirects, reference, search, vendor
 from blocklib.site.blockhtml import render_block
 from blocklib.site.markdown import ClaimParts
 from blocklib.site.meta import SITE_ROOT
 
 FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})(?P<rest>[^`]*)$")
-EXECUTED = re.compile(r"""\bexec=["']?(?!(?:off|no|false|0)\b)\w""")
 BLOCK = re.compile(r"^[ \t]*/// (claim|exhibit) \|(.*)$", re.M)
 SLOT = '<div data-tl-slot="numbers"></div>'
 
@@ -119,7 +120,7 @@ class Job:
 
     def prepare(self) -> str:
         """The Markdown to convert: numbers expanded, executed fences marked with their line, a ledger's place."""
-        text = checked.expanded(self.source, self.numbers)
+        text = expand(self.source, self.numbers) if self.numbers else self.source
         lines, self.snippets, fence = text.split("\n"), [], ""
         for index, line in enumerate(lines):
             match = FENCE.match(line)
@@ -130,7 +131,7 @@ class Job:
                     fence = ""
                 continue
             fence = match["mark"]
-            if EXECUTED.search(match["rest"]):
+            if EXEC.search(match["rest"]):
                 lines[index] = f'{line.rstrip()} line="{index + 1 + self.offset}"'
                 self.snippets += blocks.INCLUDE.findall("\n".join(lines[index + 1 : index + 2]))
         self.text = "\n".join(lines)
@@ -232,7 +233,14 @@ class Job:
             return content
         build, page = self.build, languages.page_of(self.path)
         build.rows[self.lang][page] = self.rows
-        table = checked.ledger(self.rows, self.lang, page, build.sources, build.url(self.lang), build.report(self.lang))
+        table = numbers.page_ledger(
+            self.rows,
+            self.lang,
+            page=page,
+            library=build.sources,
+            url=build.url(self.lang),
+            report_url=build.report(self.lang),
+        )
         ledger = f"<div data-search-exclude>{table}</div>"
         if SLOT in content:
             return content.replace(SLOT, ledger)

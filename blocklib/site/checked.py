@@ -23,11 +23,6 @@ def check_site(root: Path) -> Report:
     return report
 
 
-def expanded(markdown: str, page: PageNumbers | None) -> str:
-    """A page's Markdown with its numbers linked to their rows; as it is where the page was not checked."""
-    return expand(markdown, page) if page else markdown
-
-
 def printed(
     text: str, page: PageNumbers | None, path: str, lang: str, line: int, root: Path
 ) -> tuple[str, list[Problem], list[Row]]:
@@ -48,11 +43,6 @@ def report_url(prefix: str, root: Path):
         return f"{SITE_ROOT}{prefix}reference/report/?{urlencode({k: v for k, v in asked.items() if v})}"
 
     return address
-
-
-def ledger(rows: list[Row], lang: str, page: str, library: Library, url: Url, report) -> str:
-    """The page's own ledger of numbers, as HTML."""
-    return numbers.page_ledger(rows, lang, page=page, library=library, url=url, report_url=report)
 
 
 def number_list(rows: dict[str, list[Row]], lang: str, root: Path, library: Library, url: Url, report) -> str:
