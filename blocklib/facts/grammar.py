@@ -170,6 +170,8 @@ def item_at(text: str, pos: int) -> Item | None:
     if item.suffix.given:  # 百分之: the share stands before its number
         return item
     suffix = suffix_at(text, item.end, item.decimals is None, item.more)
+    if item.scientific and suffix.given and not suffix.unit and text[item.end : item.end + 1] in tuple("KkMBT"):
+        raise ReadingError(f"{text[start : suffix.end]!r} has a power of ten and a magnitude")
     if times and suffix.given:
         raise ReadingError(f"{text[start : suffix.end]!r} is both a multiple and something else")
     return replace(item, suffix=replace(suffix, given=True) if times else suffix, end=suffix.end, more=suffix.more)
@@ -322,8 +324,32 @@ def quantity_at(text: str, pos: int, prose: bool = False) -> Quantity | None:
     return Quantity("one", (left.printed(),), left.end, left.more)
 
 
+def _may_share(text: str, left: Item, right: Item) -> bool:
+    """Whether the right one's magnitude may be meant for the left one too.
+
+    三到五万 means 三万到五万, *three to five thousand* and 3–5 × 10⁵ likewise; 五十到一百 can only mean what it says.
+    """
+    if right.scientific:
+        return not left.scientific and not _bare_power(text, right.digits[0])
+    low, high = left.mantissa, right.mantissa
+    if right.decimals is not None or right.fraction or not low or {low.denominator, high.denominator} != {1}:
+        return False
+    if text[right.digits[0]].isascii():
+        powers = (2, 3, 6, 9, 12) if low < 10 else (3, 6, 9, 12) if low < 1000 else ()
+    else:
+        powers = (2, 3, 4, 8, 12) if low < 10 else (4, 8, 12)
+    return any(not high % 10**power and low * 10**power < high for power in powers)
+
+
+def _bare_power(text: str, pos: int) -> bool:
+    match = _POWER.match(text, pos)
+    return bool(match) and not match["times"]
+
+
 def _pair(text: str, pos: int, kind: str, left: Item, right: Item) -> Quantity:
     shown = text[pos : right.end]
+    if not left.suffix.given and _may_share(text, left, right):
+        raise ReadingError(f"in {shown!r} the magnitude may belong to both numbers", remedy="write it after each")
     if not left.suffix.given:
         left = replace(left, suffix=right.suffix)
     elif not right.suffix.given and text[pos : pos + 1] == "百":

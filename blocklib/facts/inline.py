@@ -18,7 +18,9 @@ ATTRIBUTES = re.compile(
     r"""(?:[ ]+(?:[#.][\w:-]+|[\w:-]+(?:=(?:"[^"\n]*"|'[^'\n]*'|[^\s{}"']+))?))*[ ]*\}"""
 )
 _TAG = re.compile(r"""</?([A-Za-z][\w:-]*)((?:\s+[^\s"'<>/=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*)\s*/?>""")
-_SEEN = re.compile(r"""(?<![\w-])(alt|title|aria-label|placeholder|label|summary)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`{}]+))""")
+_SEEN = re.compile(
+    r"""(?<![\w-])(alt|title|aria-label|placeholder|label|summary)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`{}]+))"""
+)
 _AUTOLINK = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>")
 _URL = re.compile(r"(?:https?://|ftp://|mailto:)[^\s<>)\]\"']+")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")

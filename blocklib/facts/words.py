@@ -229,6 +229,8 @@ def chinese_at(text: str, pos: int) -> Word | None:
     match = ZH_RUN.match(text, pos)
     if not match or match.end() - pos > 40:
         return None
+    if match[0][0] in "零〇" and match[0][1:2] not in ("", "点"):
+        return None
     found = chinese(match[0])
     return Word(found[0], found[1], match.end(), exact="点" not in match[0]) if found else None
 
@@ -275,6 +277,10 @@ def _section(run: str) -> tuple[Fraction, Fraction] | None:
     value = k * 1000 + h * 100 + t * 10 + o
     if not value:
         return (Fraction(0), Fraction(1)) if run in ("零", "〇") else None
+    # One zero, in the place of what is left out: 一千零五十 and 一千零五, but neither 一千零五百 nor 一百零五十.
+    zeros = [match[g] for g in ("z1", "z2", "z3")]
+    if sum(map(bool, zeros)) > 1 or (zeros[0] and k and h) or (match["ten"] and (zeros[1] or zeros[2])):
+        return None
     if o and ((h or k) and not t and not (match["z1"] or match["z2"] or match["z3"])):
         return None
     if o and match["o"] == "两" and len(run) > 1:
