@@ -1,0 +1,42 @@
+"""Files are read whatever bytes they hold: what is wrong with them is said, and nothing is raised."""
+
+from __future__ import annotations
+
+import pytest
+
+from blocklib.facts.files import load_refs, page_paths, read_page, read_text
+from blocklib.site import redirects
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.en.md").write_bytes(b"\xef\xbb\xbf# A { #a }\r\n\r\nTwo [4][k]\rthree\n")
+    (tmp_path / "docs/a.facts").write_bytes(b"[k]: fact:implicit_paths?blocks=2\n")
+    return tmp_path
+
+
+def test_line_ends_and_marks_are_taken_off(root):
+    assert read_text(root, "docs/a.en.md") == ("# A { #a }\n\nTwo [4][k]\nthree\n", [])
+
+
+def test_bad_bytes_are_a_fault_with_its_line_and_the_rest_is_read(root):
+    (root / "docs/a.facts").write_bytes(b"[k]: fact:implicit_paths?blocks=2\n# \xa3\n")
+    refs, problems = load_refs(root, "docs/a.facts")
+    assert list(refs.by_key) == ["k"]
+    assert [str(p) for p in problems] == ["docs/a.facts:2: not UTF-8 text: byte 0xa3 (invalid start byte)"]
+    assert redirects.current(root).headings == {"a#a"}
+
+
+def test_a_missing_file(root):
+    assert load_refs(root, "docs/none.facts")[0].path is None
+    text, problems = read_text(root, "docs/none.md")
+    assert text == "" and "cannot be read" in problems[0].message
+
+
+def test_a_page_is_scanned_once_and_again_when_it_changes(root):
+    (path,) = page_paths(root)
+    first, _ = read_page(root, path)
+    assert read_page(root, path)[0] is first
+    (root / path).write_text("# B { #b }\n", encoding="utf-8")
+    assert [head.id for head in read_page(root, path)[0].headings] == ["b"]
