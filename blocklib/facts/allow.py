@@ -26,7 +26,12 @@ _PATH = re.compile(r"[A-Za-z]+(?:\.[A-Za-z0-9]+)*\.[0-9]+(?:\.[A-Za-z0-9]+)+|[A-
 _LOWER = frozenset(
     "arxiv bge bfloat cifar enwik float gemma int llama mistral nanochat qwen sha smollm utf uint".split()
 )
-_QUANTITIES = frozenset("Width Depth Layer Layers Block Blocks Head Heads Step Steps Batch Length Size".split())
+# Words to which a number may be glued (``of**24**`` is shown as of24) without becoming a name.
+_WORDS = frozenset(
+    "width depth layer layers block blocks head heads step steps batch length size token tokens seq ctx ms kib mib gib "
+    "the and or of in on at to is are was has have with only by for as from than over under about approximately "
+    "around nearly up".split()
+)
 
 
 @cache
@@ -84,11 +89,11 @@ def _name(token: str) -> str | None:
     """What the token is called by its shape, or None."""
     if token.isalpha():
         return None
-    if "_" in token or _PATH.fullmatch(token):
+    if "_" in token or not token.lower().startswith(("e.g.", "i.e.")) and _PATH.fullmatch(token):
         return "an identifier of code"
     lead, *rest = re.split(r"[-/+]", token)
     letters = lead.rstrip("0123456789.")
-    if letters in _QUANTITIES or not all(_PIECE.fullmatch(piece) for piece in rest):
+    if letters.lower() in _WORDS or not all(_PIECE.fullmatch(piece) for piece in rest):
         return None
     if _SHORT.fullmatch(lead) or _PROPER.fullmatch(lead) or letters in _LOWER:
         return "a name"

@@ -22,7 +22,7 @@ _SEEN = re.compile(
     r"""(?<![\w-])(alt|title|aria-label|placeholder|label|summary)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`{}]+))"""
 )
 _AUTOLINK = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>")
-_URL = re.compile(r"(?:https?://|ftp://|mailto:)[^\s<>)\]\"']+")
+_URL = re.compile(r"(?:https?://|ftp://|mailto:)[^\s<>)\]\"'\u3000-\u9fff\uff00-\uffef]+")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _MATH = re.compile(
     r"(?<!\\)\$\$(.+?)\$\$|(?<!\\)\$(?![\s$])((?:\\.|[^\\$])+?)(?<!\s)\$"

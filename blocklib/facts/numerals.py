@@ -27,12 +27,15 @@ class Span(NamedTuple):
     end: int
 
 
-_DIGIT = re.compile(rf"\d|[{''.join(VULGAR)}]")
+# Circled and Roman numbers up to ten mark lists; beyond, they count.
+_DIGIT = re.compile(rf"\d|[{''.join(VULGAR)}⑪-⑳㉑-㉟㊱-㊿ⅪⅫⅬⅭⅮⅯⅺⅻ]")
 _TAIL = re.compile(r"\d+(?:[.,]\d+)*(?:\^\{?[+-]?\d+\}?|[⁺⁻]?[⁰¹²³⁴-⁹]+)?")
 _SIGN_AFTER = re.compile(r"[\w)\]}%‰]", re.ASCII)
 _ZH_START = re.compile("[零〇一二两三四五六七八九十]|[百千万亿]+分之")
 _LOWER_PART = frozenset("零〇一二两三四五六七八九十百千万亿0123456789")
 _SCALE = re.compile("[万亿]+")
+# 四〇九六 spelt digit by digit (二〇二六年 is a year), 零点五, 三点一四 (以下三点一一说明 is none).
+_SPELT = re.compile("(?=[一二三四五六七八九]*[零〇])[零〇一二三四五六七八九]{3,}|[零〇]点.+|[^点]+点(?!一一).{2,}")
 _VAGUE = "数几"
 _NOT_HALF = "另前后每这那哪第"
 _TENTHS = re.compile("[ \u00a0]?成(?=多|左右|以[上下]|[的。，；、,.;)）])")
@@ -146,7 +149,7 @@ def _chinese(text: str) -> list[Span]:
             spans.append(Span(start, tenths.end()))
         elif re.search("[百千万亿]", run) and not run.startswith(("零", "〇")):
             spans.append(Span(start, _unit_end(text, start, after)))
-        elif tail and after > tail.end():
+        elif (tail and after > tail.end()) or (_SPELT.fullmatch(run) and text[end : end + 1] != "年"):
             spans.append(Span(start, after))
     return spans
 
