@@ -12,6 +12,7 @@ from typing import Literal
 from blocklib.atlas.models import find, load
 from blocklib.facts.registry import Model, fact
 from blocklib.ledger import cache, flops
+from blocklib.ledger.config import ConfigError
 from blocklib.theory.norm_ops import norm_ops
 
 
@@ -31,6 +32,8 @@ def model_norm_ops(model: Model) -> int:
     中文：该模型一个块里残差流上两次归一化的逐元素运算次数（每 token）。
     """
     config = load(find(model)).config
+    if config.block.norms != 2 or config.norm not in ("layernorm", "rmsnorm"):
+        raise ConfigError(f"{model} has other norms than two a block with gain and, in LayerNorm, bias")
     return 2 * norm_ops(config.norm, config.d_model)
 
 

@@ -76,7 +76,7 @@ def tied_saving(model: Model) -> int:
     中文：输出头与 embedding 绑定所省下的参数；没有绑定的模型，则是本可省下的。
     """
     config = _config(model)
-    return config.vocab_size * config.d_model
+    return config.vocab_size * (config.embedding_width or config.d_model)
 
 
 @fact(

@@ -1,8 +1,12 @@
 """Model files: finding one by the name a reader would use, and reading it into a shape.
 
 A file ``data/<id>.toml`` holds ``name``, ``aliases``, ``organisation``, ``year``, perhaps ``cite`` (the work that
-describes the model, a key of docs/sources.bib), a table of ``[sources]`` and ``[values]``, where each value names the
-source it was taken from. ``layers`` may give one period of a repeating pattern. The order of models is that of their first publication, small to large within a family.
+describes the model, a key of docs/sources.bib), ``note`` and ``unverified`` (values that nothing beside their source
+confirms), a table of ``[sources]``, ``[values]``, where each value names the source it was taken from, and
+``[[published]]`` figures as their publishers print them. ``layers`` may give one period of a repeating pattern. The
+shape itself is read from ``data/configs/<id>.json``, the fields of the model's config.json that matter; the values of
+the model file must agree with it. The order of models is that of their first publication, small to large within a
+family.
 """
 
 from __future__ import annotations
@@ -16,17 +20,28 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from blocklib.ledger.config import Config, GatedDelta, uniform
+from blocklib.atlas.described import described
+from blocklib.ledger import reader
+from blocklib.ledger.config import Config
 from blocklib.problems import BlocklibError
 
 FOLDER = Path(__file__).parent / "data"
 
 MODEL_IDS = (
+    "transformer-base", "gpt-1", "bert-base-uncased", "gpt2-small", "gpt2-medium", "gpt2-large", "gpt2-xl",
+    "albert-base-v2", "t5-base", "gpt3-175b", "gpt-neox-20b", "palm-540b", "llama-7b", "llama-2-7b", "llama-2-70b",
+    "mistral-7b", "deepseek-llm-67b", "mixtral-8x7b", "llama-3-8b", "llama-3-70b", "gemma-2-9b", "llama-3.1-405b",
+    "qwen2.5-7b", "smollm2-1.7b", "deepseek-v3", "gemma-3-1b", "qwen3-8b", "kimi-k2", "gpt-oss-20b",
+    "qwen3-next-80b-a3b", "nanochat-d20-2025", "qwen3.8-27b", "deepseek-v4-flash", "kimi-k3", "nanochat-d20-head",
+)  # fmt: skip
+
+# The models that the primer compares.
+PRIMER_IDS = (
     "gpt2-small", "gpt2-medium", "gpt2-large", "gpt2-xl", "gpt3-175b", "llama-7b", "llama-2-7b", "llama-2-70b",
     "mistral-7b", "llama-3-8b", "llama-3-70b", "qwen2.5-7b", "qwen3.8-27b",
 )  # fmt: skip
 
-# Values that a file may state beyond the fields of Config.
+# Values that a file may state beyond those of the shape.
 _BESIDE_CONFIG = ("context_length",)
 
 
@@ -43,6 +58,15 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Published:
+    """A figure as the publisher prints it: ``kind`` (total, active), the text, where it stands."""
+
+    kind: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Model:
     """A real model: names, the shape that counts depend on, and each value with its source.
 
@@ -52,8 +76,11 @@ class Model:
         aliases: other names that :func:`find` accepts.
         organisation, year: publisher and year of first publication.
         config: the validated shape.
-        context_length: positions the model was released for.
+        context_length: positions the model was released for, None where none is stated.
         values: value name to :class:`Value`, in the order of the file.
+        unverified: names of values that nothing beside their source confirms.
+        note: what a count of this model includes or cannot settle.
+        published: figures as printed.
     """
 
     id: str
@@ -62,8 +89,11 @@ class Model:
     organisation: str
     year: int
     config: Config
-    context_length: int
+    context_length: int | None
     values: MappingProxyType[str, Value]
+    unverified: tuple[str, ...] = ()
+    note: str = ""
+    published: tuple[Published, ...] = ()
 
 
 @cache
@@ -91,17 +121,25 @@ def parse(model_id: str, text: str, where: str) -> Model:
         values = {key: _value(raw["sources"], key, entry, where) for key, entry in raw["values"].items()}
         unused = set(raw["sources"]) - {entry["source"] for entry in raw["values"].values()}
         header = (raw["name"], tuple(raw["aliases"]), raw["organisation"], raw["year"])
-        context = values["context_length"].value
-        config = _config({key: value.value for key, value in values.items() if key not in _BESIDE_CONFIG})
+        published = tuple(Published(**figure) for figure in raw.get("published", ()))
     except tomllib.TOMLDecodeError as error:
         raise AtlasError(f"not valid TOML: {error}", where=where) from error
     except KeyError as error:
         raise AtlasError(f"{error.args[0]!r} is missing", where=where) from error
     except TypeError as error:
-        raise AtlasError(f"the values do not make a model shape: {error}", where=where) from error
+        raise AtlasError(f"a table has the wrong shape: {error}", where=where) from error
     if unused:
         raise AtlasError(f"no value uses the source {sorted(unused)[0]!r}", where=where)
-    return Model(model_id, *header, config, context, MappingProxyType(values))
+    config = reader.read(FOLDER / "configs" / f"{model_id}.json")
+    _agree(values, config, where)
+    unverified = tuple(raw.get("unverified", ()))
+    for name in unverified:
+        if name not in values:
+            raise AtlasError(f"unverified names {name!r}, which is no value", where=where)
+    context = values["context_length"].value if "context_length" in values else None
+    return Model(
+        model_id, *header, config, context, MappingProxyType(values), unverified, raw.get("note", ""), published
+    )
 
 
 def find(name: str) -> str:
@@ -136,16 +174,23 @@ def _value(sources: dict[str, str], key: str, entry: dict[str, Any], where: str)
     return Value(entry["value"], sources[entry["source"]])
 
 
-def _config(values: dict[str, Any]) -> Config:
-    values = dict(values)
-    values["biases"] = frozenset(values["biases"])
-    if "gated_delta" in values:
-        values["gated_delta"] = GatedDelta(**values["gated_delta"])
-    if "layers" in values:
-        period = tuple(values["layers"])
-        repeats, rest = divmod(values["n_layers"], len(period))
-        values["layers"] = period * repeats + period[:rest]
-    return uniform(**values)
+def _agree(values: dict[str, Value], config: Config, where: str) -> None:
+    """Refuse a value that the config does not have, or has otherwise; types count (4096.0 is not 4096)."""
+    shape = described(config)
+    for key, entry in values.items():
+        if key in _BESIDE_CONFIG:
+            continue
+        if key not in shape:
+            raise AtlasError(f"{key!r} is no value of this shape", where=where, remedy=_nearest(key, tuple(shape)))
+        value = entry.value
+        if key == "layers" and isinstance(value, list) and value:
+            period = [*value]
+            value = [period[i % len(period)] for i in range(config.n_layers)]
+        if repr(value) != repr(shape[key]):
+            raise AtlasError(f"{key} is {entry.value!r} here and {shape[key]!r} in the config", where=where)
+    for key in shape:
+        if key not in values:
+            raise AtlasError(f"{key!r} is missing", where=where)
 
 
 @cache

@@ -7,7 +7,7 @@ from fractions import Fraction
 from blocklib.atlas.models import find, load
 from blocklib.exact import plain
 from blocklib.facts.registry import Model, fact
-from blocklib.ledger.config import Config
+from blocklib.ledger.config import Config, ConfigError
 from blocklib.theory.norm_ops import norm_core_gap
 
 
@@ -114,7 +114,7 @@ def linear_attention_layers(model: Model) -> int:
 
     中文：该模型中用线性 attention（固定大小的循环状态）的块数。
     """
-    return _config(model).n_layers - _config(model).full_layers
+    return _config(model).recurrent_layers
 
 
 @fact(formula="2 · n_layers + 1", tests=("tests/atlas/test_model_facts.py::test_norms_per_token",))
@@ -123,7 +123,11 @@ def norms_per_token(model: Model) -> int:
 
     中文：一个 token 前向一遍要过多少次残差流上的归一化：每块两次，末尾一次。
     """
-    return 2 * _config(model).n_layers + 1
+    config = _config(model)
+    plain = config.kind == "decoder" and config.norm_widths == (config.d_model,)
+    if not plain or any(layer.norms != 2 for layer in config.groups):
+        raise ConfigError(f"{model} has other norms than two a block and a final one")
+    return config.stream_norms
 
 
 @fact(

@@ -174,8 +174,8 @@ class Config:
 
     @property
     def full_layers(self) -> int:
-        """Blocks whose attention reaches every earlier token through a cache that grows with each."""
-        return sum(kind in ("full", "latent") for kind in self.mixers) if self.kind != "encoder" else 0
+        """Blocks whose attention reaches every position; in a decoder their cache grows with every token."""
+        return sum(kind in ("full", "latent") for kind in self.mixers)
 
     @property
     def sliding_layers(self) -> int:

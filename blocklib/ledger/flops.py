@@ -1,9 +1,10 @@
-"""FLOPs of one block, forward, per token.
+"""FLOPs of one block, per token, and contexts at which attention costs as much as an FFN.
 
-Convention: one multiply-accumulate is two FLOPs; matrix multiplications only (norms, softmax and activations
-are left out); forward pass only. ``tokens`` is the number of positions attended to. Scores and the weighted sum
-of values cost ``2 · tokens · query_width`` each. *Causal average* halves them: over a prompt of T tokens the
-mean number of visible positions tends to T/2.
+``forward``, ``decode`` and ``training`` count whole models (:mod:`blocklib.ledger.passes`). Convention: one
+multiply-accumulate is two FLOPs; matrix multiplications only (norms, softmax and activations are left out); forward
+pass only. ``tokens`` is the number of positions attended to. Scores and the weighted sum of values cost
+``2 · tokens · query_width`` each. *Causal average* halves them: over a prompt of T tokens the mean number of visible
+positions tends to T/2.
 """
 
 from __future__ import annotations
@@ -14,6 +15,23 @@ from blocklib.exact import at_least, plain
 from blocklib.facts.registry import fact
 from blocklib.ledger import params
 from blocklib.ledger.config import Config
+from blocklib.ledger.parts import CompressedAttention, GatedDelta, KimiDelta
+from blocklib.ledger.passes import (
+    Flops,
+    Form,
+    decode,
+    forward,
+    index_flops,
+    matmul_params,
+    per_position,
+    training,
+)
+
+__all__ = [
+    "Flops", "attention_flops", "attention_pieces", "block_matmul_flops", "crossover_tokens_of", "decode",
+    "ffn_crossover_tokens", "ffn_crossover_tokens_causal", "ffn_flops", "ffn_flops_of", "forward", "matmul_params",
+    "projection_flops", "score_crossover", "score_flops", "solve", "training",
+]  # fmt: skip
 
 
 def projection_flops(config: Config) -> int:
@@ -42,6 +60,43 @@ def crossover_tokens_of(config: Config) -> int | Fraction:
     Negative where the projections alone already cost more than the FFN.
     """
     return plain(Fraction(ffn_flops_of(config) - projection_flops(config), score_flops(config, 1)))
+
+
+def attention_pieces(config: Config, form: Form = "absorbed") -> tuple[tuple[int | None, Fraction], ...]:
+    """FLOPs of scores and values per visible position, of one decoded token: (window or None, FLOPs) pairs.
+
+    Entries that stand for several positions count with their share; cross-attention is left out.
+    """
+    pieces: dict[int | None, Fraction] = {}
+    for layer, times in config.groups.items():
+        mixer = layer.mixer
+        if not isinstance(mixer, GatedDelta | KimiDelta):
+            pieces[mixer.window] = pieces.get(mixer.window, Fraction(0)) + times * sum(per_position(mixer, form))
+        if isinstance(mixer, CompressedAttention) and mixer.rate:
+            entry = Fraction(4 * mixer.query_width + index_flops(mixer), mixer.rate)
+            pieces[None] = pieces.get(None, Fraction(0)) + times * entry
+    return tuple(sorted(pieces.items(), key=lambda piece: (piece[0] is None, piece[0])))
+
+
+def score_crossover(config: Config, form: Form = "absorbed") -> Fraction | None:
+    """Context at which scores and values of one decoded token cost as much as all FFNs, experts visited included.
+
+    Projections are left out. Averaged over a causal prompt, the crossover is twice as far. None where windows keep
+    attention below its FFNs for good, or there is no attention.
+    """
+    one = forward(config, 1) if config.kind == "encoder" else decode(config, 0, source=0)
+    return solve(attention_pieces(config, form), one.ffn + one.experts)
+
+
+def solve(pieces: tuple[tuple[int | None, Fraction], ...], target: int | Fraction) -> Fraction | None:
+    """Where a sum of pieces ``slope · min(T, window)`` reaches ``target``; None where it never does."""
+    windows = sorted({window for window, _ in pieces if window is not None})
+    for low, high in zip([0, *windows], [*windows, None], strict=True):
+        slope = sum((s for w, s in pieces if w is None or w > low), Fraction(0))
+        below = sum((s * min(low, w if w is not None else low) for w, s in pieces), Fraction(0))
+        if slope > 0 and (high is None or below + slope * (high - low) >= target):
+            return low + (Fraction(target) - below) / slope
+    return None
 
 
 @fact(

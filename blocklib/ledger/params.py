@@ -7,7 +7,7 @@ what one token passes through: of a mixture of experts the router, the chosen ex
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 
@@ -52,7 +52,7 @@ class Parameters:
     @property
     def components(self) -> dict[str, int]:
         """Component name to count, in the order of the fields."""
-        return asdict(self)
+        return dict(vars(self))
 
     def __add__(self, more: Parameters) -> Parameters:
         return Parameters(*(a + b for a, b in zip(self.components.values(), more.components.values(), strict=True)))

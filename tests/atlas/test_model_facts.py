@@ -6,17 +6,28 @@ from fractions import Fraction
 
 import pytest
 
-from blocklib.atlas import MODEL_IDS, load, shape_facts
+from blocklib.atlas import block_bill, load, shape_facts
+from blocklib.atlas.models import PRIMER_IDS
 from blocklib.facts.registry import evaluate
+from blocklib.ledger.config import ConfigError
 from blocklib.theory.norm_ops import norm_core_gap
 
 
-@pytest.mark.parametrize("model", MODEL_IDS)
+@pytest.mark.parametrize("model", PRIMER_IDS)
 def test_norms_per_token(model):
     config = load(model).config
     walked = sum(2 for _block in config.mixers) + 1
     assert shape_facts.norms_per_token(model) == walked
     assert shape_facts.norm_core_gap_per_token(model) == walked * norm_core_gap(config.d_model)
+
+
+@pytest.mark.parametrize("model", ["gpt-1", "gemma-2-9b", "palm-540b", "t5-base", "bert-base-uncased"])
+def test_models_with_other_norms_are_refused(model):
+    with pytest.raises(ConfigError, match="other norms"):
+        shape_facts.norms_per_token(model)
+    if model != "gpt-1":
+        with pytest.raises(ConfigError):
+            block_bill.model_norm_ops("gemma-2-9b" if model != "palm-540b" else model)
 
 
 def test_gpt3_would_save_millions_of_operations_a_token():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from blocklib.atlas.models import MODEL_IDS, load
+from blocklib.atlas.models import PRIMER_IDS, load
 from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Table, exhibit, num, percent
 from blocklib.text import Text
 from blocklib.theory.norm_ops import norm_core_ops, norm_ops, norm_steps
@@ -27,7 +27,7 @@ def widths() -> tuple[int, ...]:
 
 def models_with(norm: str, width: int | None = None) -> list[tuple[str, int]]:
     """(name, width) of the atlas' models with this norm, by width; ``width`` keeps those of one width."""
-    found = ((load(m).name, load(m).config) for m in MODEL_IDS)
+    found = ((load(m).name, load(m).config) for m in PRIMER_IDS)
     return sorted(
         ((name, c.d_model) for name, c in found if c.norm == norm and width in (None, c.d_model)),
         key=lambda pair: pair[1],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-from blocklib.atlas.models import MODEL_IDS, load
+from blocklib.atlas.models import PRIMER_IDS, load
 from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Steps, Table, exhibit, num
 from blocklib.charts.primer.vectors import components, listed, rms, small_ffn, two
 from blocklib.text import Text
@@ -237,7 +237,7 @@ def stream_growth(blocks: int, writes: str) -> State:
     theory = [float(stream_rms(k)) for k in range(DEEPEST + 1)]
     depth = list(range(blocks + 1))
     found, expected = num(measured[blocks], 3), num(stream_rms(blocks))
-    users = [load(m).name for m in MODEL_IDS if load(m).config.n_layers == blocks]
+    users = [load(m).name for m in PRIMER_IDS if load(m).config.n_layers == blocks]
     how = BRANCHED[writes]
     sentence = Text(
         f"**{blocks}** 块之后，假设写入都是单位大小、互不相关，残差流的均方根是 **{expected}**；"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from blocklib.atlas.model_facts import stack_params
-from blocklib.atlas.models import MODEL_IDS, load
+from blocklib.atlas.models import PRIMER_IDS, load
 from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Table, exhibit, num, percent
 from blocklib.ledger import params
 from blocklib.ledger.config import Config
@@ -101,9 +101,9 @@ def depth_scaling_exhibit(factor: float, base: str) -> State:
                place="right" if k < FACTORS[-1] else "below", labels=[num(deep)]),
     ]  # fmt: skip
     rows, points = [], []
-    for model in MODEL_IDS:
+    for model in PRIMER_IDS:
         c = load(model).config
-        if c.full_layers < c.n_layers:  # a hybrid's recurrent layers have other matrices
+        if c.recurrent_layers:  # a hybrid's recurrent layers have other matrices
             continue
         ratio = Fraction(matrices(c), start)
         depth, width = Fraction(c.n_layers, origin.config.n_layers), Fraction(c.d_model, origin.config.d_model)
@@ -242,7 +242,7 @@ def path_counts(blocks: int, weight: str) -> State:
                end=Text(f"平均 {num(mean)}", f"mean {num(mean)}")),
     ]  # fmt: skip
     depths: dict[int, list[str]] = {}
-    for model in MODEL_IDS:
+    for model in PRIMER_IDS:
         depths.setdefault(load(model).config.n_layers, []).append(load(model).name)
     here = depths.get(blocks, [])
     marks = [d for d in depths if d <= blocks]
@@ -263,7 +263,7 @@ def path_counts(blocks: int, weight: str) -> State:
     rows = [(Text(f"长度 {k}", f"length {k}"), counted(n), percent(s) if s >= Fraction(1, 10**6) else num(float(s)))
             for k, (n, s) in enumerate(zip(paths.path_histogram(blocks), shares, strict=True))]  # fmt: skip
     rows += [(Text(f"{load(m).name}（{load(m).config.n_layers} 块）", f"{load(m).name} ({load(m).config.n_layers} blocks)"),
-              counted(paths.implicit_paths(load(m).config.n_layers)), "—") for m in MODEL_IDS]  # fmt: skip
+              counted(paths.implicit_paths(load(m).config.n_layers)), "—") for m in PRIMER_IDS]  # fmt: skip
     return State(
         Chart(series, height=280, narrow_height=270,
               x=Axis(unit=Text("路径长度（经过的块数）", "path length (blocks gone through)"), range=(-0.7, blocks + 0.7)),
