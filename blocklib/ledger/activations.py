@@ -9,7 +9,7 @@ log-probabilities. Weights, indices and masks are not activations.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from blocklib.exact import at_least
@@ -54,7 +54,7 @@ class Activations:
     @property
     def rows(self) -> dict[str, int]:
         """Row name to elements, in the order of the fields."""
-        return asdict(self)
+        return dict(vars(self))
 
     @property
     def total(self) -> int:

@@ -7,7 +7,7 @@ checkpoints keep norms, routers or embeddings wider than the rest. The cache has
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
@@ -132,7 +132,7 @@ class Traffic:
     @property
     def rows(self) -> dict[str, int]:
         """Row name to bytes; the two rows of activations are alternatives."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 def elementwise(config: Config, dtype: str = "bf16") -> Traffic:

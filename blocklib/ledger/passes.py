@@ -9,8 +9,9 @@ training's: the backward pass costs two forward ones (gradients of inputs and of
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import singledispatch
+from operator import add
 from typing import Literal
 
 from blocklib.exact import at_least
@@ -43,7 +44,8 @@ class Flops:
         router: routers and the gates of shared experts.
         experts: the routed experts that tokens visit, with the projections into their width where it is their own.
         head: the matrix over the vocabulary, with what a head has before it.
-        other: factorised embeddings, and parameters that belong to no named part, as one multiply-accumulate each.
+        other: the projection out of a factorised table, and parameters of a block that belong to no named part, as one
+            multiply-accumulate each (such parameters outside the blocks are tables, and left out).
     """
 
     projections: int = 0
@@ -59,12 +61,12 @@ class Flops:
     @property
     def components(self) -> dict[str, int]:
         """Row name to FLOPs, in the order of the fields."""
-        return asdict(self)
+        return dict(vars(self))
 
     @property
     def total(self) -> int:
         """Sum of the rows."""
-        return sum(self.components.values())
+        return sum(vars(self).values())
 
     @property
     def attention(self) -> int:
@@ -77,10 +79,10 @@ class Flops:
         return self.total - self.attention - self.recurrent
 
     def __add__(self, more: Flops) -> Flops:
-        return Flops(*(a + b for a, b in zip(self.components.values(), more.components.values(), strict=True)))
+        return Flops(*map(add, vars(self).values(), vars(more).values()))
 
     def __mul__(self, times: int) -> Flops:
-        return Flops(*(times * count for count in self.components.values()))
+        return Flops(*(times * count for count in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,7 @@ def _forward(config: Config, tokens: int, past: int, form: str, square: bool, lo
     per_token, per_sequence = _head(config)
     read = tokens if logits == "all" else min(tokens, 1)
     tables = 0 if config.embedding_width is None else config.embedding_width * config.d_model
-    return made + Flops(head=2 * (read * per_token + per_sequence), other=2 * tokens * (tables + config.other))
+    return made + Flops(head=2 * (read * per_token + per_sequence), other=2 * tokens * tables)
 
 
 def _stack(config: Config, groups: dict[Layer, int], step: _Pass) -> Flops:

@@ -6,7 +6,7 @@ gated FFN; all experts. Norms, softmax and activations lie between steps and are
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from blocklib.exact import at_least
 from blocklib.ledger.config import Config, Layer
@@ -43,7 +43,7 @@ class Steps:
     @property
     def total(self) -> int:
         """Sum of the rows."""
-        return sum(asdict(self).values())
+        return sum(vars(self).values())
 
 
 def depth(config: Config, *, form: Form = "absorbed", parallel: bool | None = None) -> Steps:
