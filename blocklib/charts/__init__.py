@@ -1,4 +1,4 @@
-"""Charts as data, and exhibits made of them.
+"""Charts as data, drawn by two renderers, and the interactive exhibits made of them.
 
 How to write an exhibit
 =======================

@@ -1,4 +1,4 @@
-"""The machinery of bound numbers.
+"""Bound numbers: facts, the printed figures they vouch for, and the check that recomputes and compares.
 
 A printed number is read (:mod:`.reading`), compared with the value of a fact (:mod:`.compare`) and, where code prints
 it, formatted so that it reads back (:mod:`.format`). :mod:`.numerals` finds every numeral of a text and :mod:`.allow`
