@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from blocklib.nn.norm import BatchNorm, LayerNorm, RMSNorm
+from blocklib.nn.norm import BatchNorm, FullQKNorm, LayerNorm, PerHeadQKNorm, RMSNorm, ZeroCentredRMSNorm
 
 SHAPES = [(1,), (8,), (3, 16), (2, 5, 32), (2, 1, 7)]
 
@@ -70,3 +70,64 @@ def test_batchnorm_equals_torch_in_both_modes():
     torch.testing.assert_close(ours.running_var, theirs.running_var)
     x = torch.randn(2, 3, 6, dtype=torch.float64)
     torch.testing.assert_close(ours.eval()(x), theirs.eval()(x.flatten(0, 1)).view(2, 3, 6))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_zero_centred_gain_is_one_plus_weight(shape):
+    x = torch.randn(*shape, dtype=torch.float64) * 3 + 2
+    ours = ZeroCentredRMSNorm(shape[-1], 1e-3).double()
+    torch.testing.assert_close(ours(x), F.rms_norm(x, shape[-1:], None, 1e-3))  # a weight of zero is the identity
+    randomised(ours)
+    torch.testing.assert_close(ours(x), F.rms_norm(x, shape[-1:], 1 + ours.weight, 1e-3), rtol=1e-12, atol=1e-12)
+
+
+def test_zero_centred_gain_is_summed_wide():
+    """In bfloat16, 1 + 15.8125 rounds to 16.75."""
+    norm = ZeroCentredRMSNorm(2, eps=0).bfloat16()
+    nn.init.constant_(norm.weight, 15.8125)
+    assert norm(torch.ones(2)).tolist() == [16.8125] * 2
+    assert (1 + norm.weight)[0].item() == 16.75
+
+
+def test_norms_of_single_heads():
+    norm = randomised(PerHeadQKNorm(6)).double()
+    q, k = torch.randn(2, 5, 4, 6, dtype=torch.float64), torch.randn(2, 5, 2, 6, dtype=torch.float64)
+    new_q, new_k = norm(q, k)
+    for head in range(4):
+        torch.testing.assert_close(new_q[:, :, head], F.rms_norm(q[:, :, head], (6,), norm.q.gain, 1e-6))
+    torch.testing.assert_close(new_k, F.rms_norm(k, (6,), norm.k.gain, 1e-6))
+    scaled = q.clone()
+    scaled[:, :, 1] *= 100
+    torch.testing.assert_close(norm(scaled, k)[0], new_q, rtol=1e-4, atol=1e-4)
+
+
+def test_a_full_norm_ties_the_heads():
+    norm = randomised(FullQKNorm(4, 2, 6)).double()
+    q, k = torch.randn(2, 5, 4, 6, dtype=torch.float64), torch.randn(2, 5, 2, 6, dtype=torch.float64)
+    new_q, new_k = norm(q, k)
+    torch.testing.assert_close(new_q.flatten(2), F.rms_norm(q.flatten(2), (24,), norm.q.gain, 1e-6))
+    torch.testing.assert_close(new_k.flatten(2), F.rms_norm(k.flatten(2), (12,), norm.k.gain, 1e-6))
+    scaled = q.clone()
+    scaled[:, :, 1] *= 100
+    assert (norm(scaled, k)[0][:, :, 0] - new_q[:, :, 0]).abs().max() > 0.1  # head 0 shrinks with it
+
+
+@pytest.mark.parametrize("d", [3, 8, 64])
+def test_invariances(d):
+    """LayerNorm ignores scale and shift, RMSNorm and its zero-centred kind scale alone; eps aside."""
+    x = torch.randn(4, d, dtype=torch.float64) + 0.5
+    layer, rms, centred = LayerNorm(d, 0).double(), RMSNorm(d, 0).double(), ZeroCentredRMSNorm(d, 0).double()
+    for norm in (layer, rms, centred):
+        torch.testing.assert_close(norm(7.3 * x), norm(x), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(layer(x + 5), layer(x), rtol=1e-10, atol=1e-10)
+    # Controls: a shift moves RMSNorm, a reflection moves all, eps ends the invariance for small vectors.
+    assert (rms(x + 5) - rms(x)).abs().max() > 0.1
+    assert (layer(-x) - layer(x)).abs().max() > 0.1
+    assert (RMSNorm(d, 1e-2).double()(1e-3 * x) - rms(x)).abs().max() > 0.1
+
+
+def test_layernorm_is_rmsnorm_of_the_centred_vector():
+    x = torch.randn(3, 9, dtype=torch.float64) + 2
+    centred = x - x.mean(-1, keepdim=True)
+    torch.testing.assert_close(LayerNorm(9).double()(x), RMSNorm(9, 1e-5).double()(centred), rtol=1e-12, atol=1e-12)
+    assert (LayerNorm(9).double()(x) - RMSNorm(9, 1e-5).double()(x)).abs().max() > 0.1
