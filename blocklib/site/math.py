@@ -18,8 +18,14 @@ from pathlib import Path
 from blocklib.problems import BlocklibError
 from blocklib.site import cache
 
-FORMULA = re.compile(r'<(span|div) class="arithmatex">\s*\\([(\[])(.*?)\\[)\]]\s*</\1>', re.S)
+FORMULA = re.compile(
+    r'<(?P<tag>span|div) class="arithmatex">\s*\\(?P<kind>[(\[])(?P<tex>.*?)\\[)\]]\s*</(?P=tag)>', re.S
+)
 WORKER = Path(__file__).with_name("katex_worker.cjs")
+# Browsers break a line between a formula and the mark that clings to it: no line begins with a comma. A formula of
+# more TeX than this must be able to break by itself on a phone, and is left to.
+SHORT = 30
+CLINGING = re.compile(rf"(?P<open>[(（「“]?){FORMULA.pattern}(?P<close>[,.;:!?)，。；：、！？）」”]*)", re.S)
 _MATHML = re.compile(r'<span class="katex-mathml">')
 _HIDDEN = re.compile(r'(<span class="katex-html") aria-hidden="true"')
 
@@ -91,16 +97,21 @@ class Formulas:
         seen: dict[str, int] = {}
 
         def one(match: re.Match[str]) -> str:
-            tex, display = html.unescape(match[3]).strip(), match[2] == "["
+            tex, display = html.unescape(match["tex"]).strip(), match["kind"] == "["
+            before, after = match["open"], match["close"]
             seen[tex] = seen.get(tex, 0) + 1
             answer = self._answer(tex, display)
             if "html" not in answer:
                 faults.append(Fault(tex, seen[tex], answer["error"]))
-                return f"<code>{html.escape(tex)}</code>"
+                return f"{before}<code>{html.escape(tex)}</code>{after}"
             body = link_numbers(answer["html"])
-            return f'<div class="tl-math">{body}</div>' if display else body
+            if display:
+                return f'{before}<div class="tl-math">{body}</div>{after}'
+            if (before or after) and len(tex) <= SHORT:
+                return f'<span class="tl-keep">{before}{body}{after}</span>'
+            return before + body + after
 
-        return FORMULA.sub(one, content), faults
+        return CLINGING.sub(one, content), faults
 
     def _answer(self, tex: str, display: bool) -> dict[str, str]:
         name = cache.key(self.stamp, tex, display)

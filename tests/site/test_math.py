@@ -96,3 +96,11 @@ def test_a_process_that_dies_is_reported(formulas, monkeypatch, tmp_path):
     with pytest.raises(BlocklibError, match="KaTeX's process ended"):
         formulas.render(inline("z"))
     assert formulas.process is None
+
+
+@pytest.mark.parametrize(("before", "after"), [("", "，"), ("（", "）。"), ("(", "), "), ("", "; ")])
+def test_a_mark_clings_to_its_formula(formulas, before, after):
+    html, _ = formulas.render(f'<p>见 {before}<span class="arithmatex">\\(x\\)</span>{after}后</p>')
+    assert f'<span class="tl-keep">{before}<span class="katex">' in html
+    assert f"</span>{after.strip()}</span>{after[len(after.strip()) :]}后" in html
+    assert "tl-keep" not in formulas.render(inline("x"))[0]
