@@ -6,6 +6,7 @@ line on standard error says why. The docstring of a verb's function is what ``VE
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from inspect import getdoc
@@ -14,6 +15,11 @@ from blocklib.problems import BlocklibError, UsageError, nearest
 
 VERBS = {
     "check": ("blocklib.check:main", "check numbers, claims, twins, terms and sources of all pages"),
+    "ledger": (
+        "blocklib.atlas.command:ledger_main",
+        "exact ledger of a config.json or a model by name: parameters, cache, FLOPs, bounds",
+    ),
+    "models": ("blocklib.atlas.command:models_main", "list the models of the atlas"),
     "read": (
         "blocklib.facts.reading:read_main",
         "read a printed number: TEXT, or - for one a line from standard input",
@@ -33,6 +39,9 @@ def usage() -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one verb; a user's mistake is one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):  # messages hold Chinese, whatever the terminal claims to show
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     verb, *rest = (sys.argv[1:] if argv is None else argv) or ["help"]
     if verb in HELP | {"help"}:
         print(usage())
@@ -53,4 +62,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error} (see {ask})", file=sys.stderr)
     except BlocklibError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    except BrokenPipeError:  # whoever read our lines has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return 2

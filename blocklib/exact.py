@@ -9,6 +9,7 @@ from math import isqrt
 from blocklib.problems import BlocklibError
 
 DIGITS = 30
+DEEPEST = 4096  # blocks or layers of a stack
 Number = int | float | Fraction | Decimal
 Exact = int | Fraction | Decimal
 
@@ -82,3 +83,14 @@ def at_least(name: str, value: Number, lowest: int) -> None:
     """
     if value < lowest:
         raise DomainError(f"{name} must be at least {lowest}, found {value}")
+
+
+def depth(name: str, value: int, lowest: int = 0) -> None:
+    """Refuse a number of blocks or layers below ``lowest``, or so large that its powers would never be finished.
+
+    Raises:
+        DomainError: ``value`` is outside ``lowest`` … ``DEEPEST``.
+    """
+    at_least(name, value, lowest)
+    if value > DEEPEST:
+        raise DomainError(f"{name} must be at most {DEEPEST:,}, found {value:,}")

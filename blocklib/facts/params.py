@@ -63,6 +63,13 @@ def canonical_expr(spec: FactSpec, bound: Mapping[str, Any]) -> str:
     return spec.name + ("?" + "&".join(shown) if shown else "")
 
 
+LARGEST = 10**30  # no width, depth or count is
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
 def convert(fact_name: str, param: Param, value: Any) -> Any:
     """``value`` (text of the expression, or a given) as the parameter's type. Raises :class:`FactError`."""
     given = value if isinstance(value, GivenValue) else None
@@ -77,17 +84,21 @@ def convert(fact_name: str, param: Param, value: Any) -> Any:
         if param.kind == "literal":
             return _choice(param, text, given)
         number = given.number if given else _number(text)
+        if number is not None and abs(number) > LARGEST:
+            raise FactError(f"{_short(text)} is too large")
         if number is None or (param.kind == "int" and number.denominator != 1):
             raise ValueError(text)
         return number.numerator if param.kind == "int" else number
     except (ValueError, KeyError):
-        raise FactError(f"{fact_name}: {text!r} does not fit the parameter {param}") from None
+        raise FactError(f"{fact_name}: {_short(text)!r} does not fit the parameter {param}") from None
     except BlocklibError as error:
         raise FactError(f"{fact_name}: parameter {param}: {error}") from None
 
 
 def _number(text: str) -> Fraction:
     """A number of an expression: ``4096``, ``4,096``, ``0.5``, ``1e-5``, ``1/8``, ``-3``; exact."""
+    if len(text) > 200:
+        raise ValueError(text)
     plain = re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text)
     if not re.fullmatch(r"[+-]?(\d+/[1-9]\d*|\d+(\.\d+)?([eE][+-]?\d{1,3})?)", plain, re.ASCII):
         raise ValueError(text)

@@ -222,8 +222,9 @@ def read_main(argv: list[str]) -> int:
     if not argv:
         raise UsageError("nothing to read: give a text, or - for standard input")
     if argv == ["-"]:
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-        sys.stdout.reconfigure(encoding="utf-8")
+        if sys.stdin is None:
+            raise ReadingError("standard input is closed")
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="replace")
         for row in sys.stdin:
             print(_line(row.rstrip("\r\n"))[0], flush=True)
         return 0

@@ -15,6 +15,7 @@ class ReadingError(BlocklibError):
     """A printed number that cannot be read; the message says which part and what to write instead."""
 
 
+LONGEST = 1000  # decimals; digits of a value: four times as many
 Number = int | float | Fraction | Decimal
 
 
@@ -31,7 +32,12 @@ def exact(value: Number) -> Fraction:
         return Fraction(float.__repr__(value))
     if isinstance(value, Decimal) and not value.is_finite():
         raise FactError(f"{value!r} is not a finite number")
-    return Fraction(value)
+    if isinstance(value, Decimal) and abs(value.adjusted()) > 4 * LONGEST:
+        raise FactError(f"a number of more than {4 * LONGEST:,} digits")
+    found = Fraction(value)
+    if max(found.numerator.bit_length(), found.denominator.bit_length()) > 4 * LONGEST * 3.32:
+        raise FactError(f"a number of more than {4 * LONGEST:,} digits")
+    return found
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ FactValue = int | float | Fraction | Decimal | Range | Measured
 
 
 def decimal_text(value: Fraction) -> str | None:
-    """The finite decimal expansion of ``value`` without separators, or None when there is none."""
+    """The finite decimal expansion of ``value`` without separators; None when there is none, or none worth reading."""
     twos, fives, rest = 0, 0, value.denominator
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
@@ -72,6 +78,8 @@ def decimal_text(value: Fraction) -> str | None:
     if rest != 1:
         return None
     places = max(twos, fives)
+    if places > LONGEST:
+        return None
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     body = digits[:-places] + "." + digits[-places:] if places else digits
     return ("-" if value < 0 else "") + body
@@ -85,7 +93,10 @@ def json_number(value: Number) -> int | float | str:
     text = decimal_text(value)
     if text is None:
         return str(value)
-    near = float(value)
+    try:
+        near = float(value)
+    except OverflowError:
+        return text
     return near if Fraction(float.__repr__(near)) == value else text
 
 

@@ -258,7 +258,8 @@ def chinese(run: str) -> tuple[Fraction, Fraction] | None:
         if not tail:
             return value, place
         # 一万五 is colloquial for 15,000 and 一万零五 is 10,005: a lower part must name its place.
-        below = chinese(tail)
+        # 一亿零二千: the zero stands for the 万 left out.
+        below = chinese(tail[1:] if char == "亿" and re.match("[零〇][^零〇]", tail) else tail)
         if below is None or below[0] >= scale or not below[0]:
             return None
         if below[0] < 10 and not tail.startswith(("零", "〇")):
@@ -278,8 +279,8 @@ def _section(run: str) -> tuple[Fraction, Fraction] | None:
     if not value:
         return (Fraction(0), Fraction(1)) if run in ("零", "〇") else None
     # One zero, in the place of what is left out: 一千零五十 and 一千零五, but neither 一千零五百 nor 一百零五十.
-    zeros = [match[g] for g in ("z1", "z2", "z3")]
-    if sum(map(bool, zeros)) > 1 or (zeros[0] and k and h) or (match["ten"] and (zeros[1] or zeros[2])):
+    zeros = [match["z1"] and k, match["z2"], match["z3"]]  # the first without k: after 万, 十万零四百零一
+    if sum(map(bool, zeros)) > 1 or (zeros[0] and h) or (match["ten"] and (zeros[1] or zeros[2])):
         return None
     if o and ((h or k) and not t and not (match["z1"] or match["z2"] or match["z3"])):
         return None

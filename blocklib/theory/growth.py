@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from blocklib.exact import at_least, fraction, plain
+from blocklib.exact import depth, fraction, plain
 from blocklib.facts.registry import fact
 
 
@@ -18,7 +18,7 @@ def compound_factor(factor: Fraction, layers: int) -> int | Fraction:
 
     中文：每层都把向量的量级乘上同一个因子、从不归一化，整摞层之后量级变成原来的多少倍。
     """
-    at_least("layers", layers, 0)
+    depth("layers", layers, 0)
     return plain(fraction(factor) ** layers)
 
 
@@ -28,7 +28,7 @@ def compound_curve(factor: Fraction, layers: int) -> tuple[Fraction, ...]:
     Raises:
         DomainError: ``layers`` is negative or ``factor`` no finite number.
     """
-    at_least("layers", layers, 0)
+    depth("layers", layers, 0)
     exact, sizes = fraction(factor), [Fraction(1)]
     for _ in range(layers):
         sizes.append(sizes[-1] * exact)

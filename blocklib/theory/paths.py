@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb
 
-from blocklib.exact import DomainError, Exact, at_least, fraction, plain, quotient, root
+from blocklib.exact import DomainError, Exact, at_least, depth, fraction, plain, quotient, root
 from blocklib.facts.registry import fact
 
 
@@ -20,7 +20,7 @@ def implicit_paths(blocks: int) -> int:
 
     中文：每块一次残差相加时，穿过整摞块的路径数：每个块子集对应一条。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     return 2**blocks
 
 
@@ -36,7 +36,7 @@ def sublayer_paths(blocks: int) -> int:
 
     中文：一摞 Transformer 块的路径数：每块两个子层，各有一次残差相加。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     return 2 ** (2 * blocks)
 
 
@@ -49,7 +49,7 @@ def path_share_through_block(blocks: int) -> Fraction:
 
     中文：穿过某一个给定块、因而随它的权重一起变的路径占全部路径的比例。
     """
-    at_least("blocks", blocks, 1)
+    depth("blocks", blocks, 1)
     return Fraction(implicit_paths(blocks - 1), implicit_paths(blocks))
 
 
@@ -59,7 +59,7 @@ def path_count(blocks: int, length: int) -> int:
 
     中文：恰好穿过这么多个块、跳过其余块的路径条数。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     at_least("length", length, 0)
     return comb(blocks, length)
 
@@ -91,7 +91,7 @@ def path_length_mean(blocks: int) -> int | Fraction:
 
     中文：所有路径等权时的平均长度（穿过的块数）。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     return plain(Fraction(blocks, 2))
 
 
@@ -101,7 +101,7 @@ def path_length_sd(blocks: int) -> Exact:
 
     中文：所有路径等权时长度的标准差。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     return root(Fraction(blocks, 4))
 
 
@@ -180,18 +180,18 @@ def total_path_weight(blocks: int, gain: Fraction) -> int | Fraction:
 
     中文：所有路径携带的增益之和：正是展开之前的整个乘积。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     return plain(sum(comb(blocks, k) * fraction(gain) ** k for k in range(blocks + 1)))
 
 
 def _share(blocks: int, gain: Fraction) -> Fraction:
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     at_least("gain", fraction(gain), 0)
     return fraction(gain) / (1 + fraction(gain))
 
 
 def _window(blocks: int, low: int, high: int) -> None:
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     at_least("low", low, 0)
     if high < low:
         raise DomainError(f"the upper bound must not lie below the lower one, found {low} to {high}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from blocklib.exact import DomainError, Exact, at_least, fraction, plain, root
+from blocklib.exact import DomainError, Exact, depth, fraction, plain, root
 from blocklib.facts.registry import fact
 
 
@@ -66,7 +66,7 @@ def bare_half_gain(layers: int) -> Exact:
 
     中文：每层的增益取这个值，裸链条恰好剩下一半梯度；再低，就丢掉大半。
     """
-    at_least("layers", layers, 1)
+    depth("layers", layers, 1)
     return root(Fraction(1, 2), layers)
 
 
@@ -150,7 +150,7 @@ def post_norm_identity_blocks(blocks: int) -> int | Fraction:
 
     中文：初始化时 post-norm 整摞块的恒等路径剩下的份额，支路写入与残差流都是单位大小且不相关：每块两次归一化，各除以根号二。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     return plain(Fraction(1, 2) ** blocks)
 
 
@@ -174,5 +174,5 @@ def layernorm_gain(sd: Fraction) -> int | Fraction:
 
 
 def _power(base: Fraction, layers: int) -> int | Fraction:
-    at_least("layers", layers, 0)
+    depth("layers", layers, 0)
     return plain(base**layers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from blocklib.exact import Exact, at_least, fraction, plain, root
+from blocklib.exact import Exact, at_least, depth, fraction, plain, root
 from blocklib.facts.registry import fact
 
 
@@ -51,7 +51,7 @@ def matrix_params(blocks: int, d_model: int) -> int:
 
     中文：一摞块里权重矩阵的参数：attention 四个方阵，FFN 两个四倍宽的矩阵；不含偏置、归一化与 embedding。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     at_least("d_model", d_model, 1)
     return 12 * blocks * d_model**2
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blocklib.exact import Exact, at_least, root
+from blocklib.exact import Exact, depth, root
 from blocklib.facts.registry import fact
 
 
@@ -19,7 +19,7 @@ def stream_rms(blocks: int) -> Exact:
 
     中文：输入与每块两次写入都是单位大小、互不相关时，经过这么多 pre-norm 块之后残差流的均方根。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     return root(1 + 2 * blocks)
 
 
@@ -32,5 +32,5 @@ def residual_writes(blocks: int) -> int:
 
     中文：一摞块往残差流里写入的次数：每块 attention 一次、FFN 一次。
     """
-    at_least("blocks", blocks, 0)
+    depth("blocks", blocks, 0)
     return 2 * blocks

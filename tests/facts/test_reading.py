@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -198,3 +199,13 @@ def test_huge_inputs_are_refused_quickly():
         with pytest.raises(ReadingError):
             read(text)
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_terminal_gets_its_answer(encoding):
+    call = [sys.executable, "-m", "blocklib", "read"]
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    refused = subprocess.run([*call, "五层"], capture_output=True, env=env, check=False)
+    assert refused.returncode == 1 and "五层" in json.loads(refused.stdout)["error"]
+    lines = subprocess.run([*call, "-"], input=b"\xef\xbb\xbf5\n\xff\n", capture_output=True, env=env, check=True)
+    assert [*map(len, map(json.loads, lines.stdout.splitlines()))] == [4, 1] and not lines.stderr

@@ -252,3 +252,23 @@ def test_facts_file():
     assert refs.get(" LN ").expr == "norm_ops?kind=layernorm&d_model" and refs.get("ln").line == 2
     assert [p.line for p in refs.problems] == [4, 5, 6, 7, 8, 10]
     assert "already defined on line 2" in refs.problems[0].message
+
+
+@pytest.mark.parametrize(
+    "expr, message",
+    [
+        ("implicit_paths?blocks=1e9", "at most 4,096"), ("sublayer_paths?blocks=99999999999999999999", "at most 4,096"),
+        ("compound_factor?factor=1.01&layers=1e300", "too large"), ("norm_ops?kind=rmsnorm&d_model=1e200", "too large"),
+        ("total_path_weight?blocks=-1&gain=1/3", "at least 0"), ("implicit_paths?blocks=" + "9" * 99999, "does not fit"),
+        ("compound_factor?factor=1e-300&layers=4000", "more than 4,000 digits"),
+    ],
+)  # fmt: skip
+def test_what_nobody_could_print_is_refused_at_once(expr, message, capsys):
+    assert fact_main([expr]) == 2
+    error = capsys.readouterr().err
+    assert message in error and len(error) < 1000
+
+
+def test_a_value_beyond_floats_is_exact_text(capsys):
+    assert fact_main(["compound_factor?factor=1.5&layers=4000"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == f"{3**4000}/{2**4000}"
