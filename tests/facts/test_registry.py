@@ -264,7 +264,7 @@ def test_facts_file():
     ],
 )  # fmt: skip
 def test_what_nobody_could_print_is_refused_at_once(expr, message, capsys):
-    assert fact_main([expr]) == 2
+    assert main(["fact", expr]) == 2
     error = capsys.readouterr().err
     assert message in error and len(error) < 1000
 
