@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from blocklib.ledger.config import Config
 from blocklib.ledger.parts import ConfigError, shown
 from blocklib.ledger.reader import plain
+from blocklib.ledger.reader.common import in_the_files_words
 from blocklib.ledger.reader.fields import Family, account, head_of, nearest, same, values_of
 from blocklib.ledger.reader.source import check_depth, parse_object, read_object
 
@@ -60,9 +62,14 @@ def from_dict(raw: Mapping[str, Any]) -> Config:
         raise ConfigError(f"model_type {shown(kind)} is not supported",
                           remedy=close or f"supported: {', '.join(families())}")  # fmt: skip
     family = families()[kind]
-    if family.text is None:
-        return family.build(values_of(family, raw))
-    return _wrapped(family, raw)
+    return _built(family, values_of(family, raw), raw) if family.text is None else _wrapped(family, raw)
+
+
+def _built(family: Family, values: SimpleNamespace, raw: Mapping[str, Any]) -> Config:
+    try:
+        return family.build(values)
+    except ConfigError as error:
+        raise in_the_files_words(error, raw) from error
 
 
 def _wrapped(outer: Family, raw: Mapping[str, Any]) -> Config:
@@ -83,4 +90,4 @@ def _wrapped(outer: Family, raw: Mapping[str, Any]) -> Config:
             raise ConfigError("tie_word_embeddings differs between the file and its text_config")
     values = values_of(inner, text)
     values.head = head_of(outer, raw)
-    return inner.build(values)
+    return _built(inner, values, text)

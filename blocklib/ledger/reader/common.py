@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from types import SimpleNamespace
+from typing import Any
 
 from blocklib.ledger.config import MAX_LAYERS
 from blocklib.ledger.parts import ConfigError
@@ -77,6 +80,19 @@ FIXED = {
     "cross_attention_hidden_size": (None,), "tie_encoder_decoder": (False,), "pruned_heads": ({}, None),
 }  # fmt: skip
 
+# The ledger's words -> what files call them, for messages.
+WORDS = {
+    "d_model": ("hidden_size", "n_embd", "n_embed", "d_model"),
+    "n_heads": ("num_attention_heads", "n_head", "num_heads", "encoder_attention_heads", "decoder_attention_heads"),
+    "n_kv_heads": ("num_key_value_heads", "num_kv_heads"),
+    "top_k": ("num_experts_per_tok", "experts_per_token"),
+    "n_experts": ("num_experts", "num_local_experts", "n_routed_experts"),
+    "v_heads": ("linear_num_value_heads",), "k_heads": ("linear_num_key_heads",),
+    "d_ff": ("intermediate_size", "n_inner", "ffn_hidden_size", "moe_intermediate_size", "n_shared_experts"),
+    "relative_bias": ("relative_attention_num_buckets", "num_heads"),
+    "stored_layers": ("num_hidden_groups", "inner_group_num"),
+}  # fmt: skip
+
 GATED = {
     "silu": "swiglu", "swish": "swiglu", "gelu": "geglu", "gelu_new": "geglu", "gelu_pytorch_tanh": "geglu",
     "gelu_fast": "geglu", "quick_gelu": "geglu", "relu": "reglu",
@@ -103,7 +119,7 @@ def width_of_head(d_model: int, n_heads: int, head_dim: int | None = None) -> in
     if head_dim is not None:
         return head_dim
     if d_model % n_heads:
-        raise ConfigError(f"the width {d_model} is not a multiple of the {n_heads} heads, and no head_dim is given")
+        raise ConfigError(f"d_model {d_model} is not a multiple of n_heads {n_heads}, and no head_dim is given")
     return d_model // n_heads
 
 
@@ -122,6 +138,16 @@ def pattern(v: SimpleNamespace, default: tuple[str, ...], field: str = "layer_ty
     if len(given) != v.num_hidden_layers:
         raise ConfigError(f"{field} names {len(given)} layers, num_hidden_layers is {v.num_hidden_layers}")
     return given
+
+
+def in_the_files_words(error: ConfigError, raw: Mapping[str, Any]) -> ConfigError:
+    """The same refusal, with the fields of this file that the ledger's words in it stand for."""
+    said = set(re.findall(r"\w+", error.message))
+    meant = [name for word, names in WORDS.items() if word in said for name in names if name in raw]
+    missing = [name for name in meant if name not in said]
+    if error.remedy or not missing:
+        return error
+    return ConfigError(error.message, where=error.where, remedy=f"in this file: {', '.join(missing)}")
 
 
 def every(n_layers: int, period: int, usual: str, special: str) -> tuple[str, ...]:
