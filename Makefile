@@ -16,6 +16,8 @@ setup-browser:
 	@scripts/setup.sh browser
 
 serve: setup  ## the site at http://127.0.0.1:8000/ with live reload (port=8001 for another port)
+	@$(bin)/python -c 'import socket; socket.create_server(("127.0.0.1", $(port))).close()' 2>/dev/null || \
+		{ echo "port $(port) is not free; for another one: make serve port=8001" >&2; exit 1; }
 	@$(run) $(bin)/mkdocs serve --dev-addr 127.0.0.1:$(port)
 
 test: setup-browser  ## every test, real browser included

@@ -6,14 +6,31 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from blocklib.charts.discover import discover
 from blocklib.claims import closure, sources
+from blocklib.claims.pages import pages
 from blocklib.facts.check import Report, check_pages
 from blocklib.facts.files import find_root
 from blocklib.facts.fingerprint import ROOT
-from blocklib.problems import Problem, UsageError
+from blocklib.problems import BlocklibError, Problem, UsageError
 from blocklib.site import blocks, redirects, terms, twins
 
-CHECKERS = (closure.check, sources.check, twins.check, blocks.check, redirects.check, terms.check)
+
+def exhibits(root: Path) -> list[Problem]:
+    """Exhibit blocks whose id no function of the library bears."""
+    try:
+        known = discover()
+    except BlocklibError as error:  # one id twice
+        return [Problem("blocklib/charts", 0, str(error))]
+    return [
+        Problem(page.path, block.line, f"no exhibit {block.id!r}")
+        for _, page in pages(root)
+        for block in page.blocks
+        if block.kind == "exhibit" and block.id not in known
+    ]
+
+
+CHECKERS = (closure.check, sources.check, twins.check, blocks.check, redirects.check, terms.check, exhibits)
 
 
 def check_all(root: Path, paths: Iterable[str] | None = None) -> tuple[Report, list[Problem]]:

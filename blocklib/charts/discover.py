@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from blocklib.charts.exhibit import REGISTRY, Exhibit
+from blocklib.charts.exhibit import REGISTRY, Exhibit, place, said
 from blocklib.charts.model import ChartError
-from blocklib.problems import nearest
+from blocklib.problems import BlocklibError, nearest
 
 PACKAGE = Path(__file__).resolve().parent
 _DECORATOR = re.compile(r'^@exhibit\(\s*"([^"]*)"', re.MULTILINE)
@@ -57,7 +57,13 @@ def load(id: str) -> Exhibit:
         if id not in refs:
             near = nearest(id, refs)
             raise ChartError(f"no exhibit {id!r}", remedy=f"did you mean {near[0]!r}?" if near else None)
-        importlib.import_module(refs[id].module)
+        try:
+            importlib.import_module(refs[id].module)
+        except BlocklibError:
+            raise
+        except Exception as error:
+            message = f"{refs[id].module} cannot be imported: {said(error)}"
+            raise ChartError(message, where=place(error, refs[id].module)) from error
         if id not in REGISTRY:
             raise ChartError(f"{refs[id].module} does not register the exhibit {id!r}")
     return REGISTRY[id]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from blocklib.charts.model import NUMBERS, Chart, ChartError, Label, Table, text_of
 from blocklib.charts.numerals import num
+from blocklib.problems import BlocklibError
 from blocklib.text import Text
 
 MAX_STATES = 2000
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,12 @@ class Exhibit:
         key = tuple(indices)
         if key not in self._memo:
             settings = {c.name: c.values[i] for c, i in zip(self.controls, key, strict=True)}
-            state = self.function(**settings)
+            try:
+                state = self.function(**settings)
+            except BlocklibError:
+                raise
+            except Exception as error:
+                raise ChartError(f"exhibit {self.id!r}: {said(error)}", where=place(error, self.module)) from error
             if not isinstance(state, State):
                 found = type(state).__name__
                 raise ChartError(f"exhibit {self.id!r} returned {found}, not State", where=self.module)
@@ -166,6 +175,19 @@ class Exhibit:
         """The setting in words, for the table's summary: ``宽度 4,096，口径 含仿射``."""
         parts = [f"{c.label[lang]} {c.labels[i][lang]}" for c, i in zip(self.controls, indices, strict=True)]
         return ("，" if lang == "zh" else ", ").join(parts)
+
+
+def place(error: BaseException, otherwise: str) -> str:
+    """The innermost line of the library that an error came through, as ``blocklib/charts/x.py:12``."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).is_relative_to(PACKAGE)]
+    if not frames:
+        return otherwise
+    return f"{Path(frames[-1].filename).relative_to(PACKAGE.parent).as_posix()}:{frames[-1].lineno}"
+
+
+def said(error: BaseException) -> str:
+    """An error in one line: ``KeyError: 'width'``."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 REGISTRY: dict[str, Exhibit] = {}

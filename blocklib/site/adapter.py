@@ -43,6 +43,10 @@ def on_startup(*, command: str, dirty: bool) -> None:
     preview.serving = command == "serve"
 
 
+def on_serve(server, config, builder):
+    return preview.guard(server, config.site_dir)
+
+
 # ---- configuration ------------------------------------------------------------------------------------
 
 

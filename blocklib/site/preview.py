@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import html
+import logging
 import os
 import sys
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
+log = logging.getLogger("mkdocs.twoledgers")
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".toml", ".json", ".cjs")
 
@@ -56,3 +59,36 @@ def banner(problems: Iterable[object], lang: str) -> str:
         '<div class="tl-faults" role="note" data-search-exclude style="border:2px solid;padding:.6em 1em;margin-bottom:2em">'
         f"<p><strong>{title}</strong></p><ul>{items}</ul></div>\n"
     )
+
+
+def guard(server, site_dir: str):
+    """``server`` that answers every page with the error of a rebuild that broke off, until it is mended.
+
+    MkDocs alone would leave the browser waiting without a word.
+    """
+    build, plain, failure = server.builder, server.error_handler, None
+
+    def guarded() -> None:
+        nonlocal failure
+        try:
+            build()
+            failure = None
+        except (Exception, SystemExit) as error:
+            log.error("".join(traceback.format_exception(error)).rstrip())
+            failure = error
+            for page in Path(site_dir).rglob("*.html"):
+                page.unlink()
+
+    server.builder = guarded
+    server.error_handler = lambda code: broken(failure) if failure is not None and code == 404 else plain(code)
+    return server
+
+
+def broken(error: BaseException) -> bytes:
+    """A page that says why there is no site, and asks again every other second."""
+    what = html.escape("".join(traceback.format_exception_only(error)).strip())
+    trace = html.escape("".join(traceback.format_exception(error)).strip())
+    return (
+        '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="2"><title>构建中断 · build broke off</title>'
+        f'<div class="tl-faults" role="alert"><h1>构建中断 · The build broke off</h1><pre>{what}</pre></div><pre>{trace}</pre>'
+    ).encode()

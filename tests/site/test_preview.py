@@ -9,9 +9,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 
+from blocklib.site import preview as preview_module
 from tests.site.conftest import ROOT, make_project
 
 BLOCK = '```python exec="on"\n--8<-- "a.py"\n```'
@@ -87,3 +89,23 @@ def test_edits_arrive_and_faults_are_shown_on_the_page(preview):
     with pytest.raises(urllib.error.HTTPError) as missing:
         urllib.request.urlopen(preview.base + "en/no/such/")
     assert missing.value.code == 404
+
+
+def test_a_build_that_breaks_off_answers_every_page_with_its_error_until_it_is_mended(tmp_path):
+    (tmp_path / "index.html").write_text("old")
+    server = SimpleNamespace(error_handler=lambda code: b"plain", builder=lambda: None)
+    server.builder = lambda: {}["<gone>"]
+    guarded = preview_module.guard(server, str(tmp_path))
+    guarded.builder()
+    assert not (tmp_path / "index.html").exists()
+    page = guarded.error_handler(404).decode()
+    assert "KeyError: &#x27;&lt;gone&gt;&#x27;" in page and 'http-equiv="refresh"' in page
+    assert guarded.error_handler(500) == b"plain"
+
+
+def test_control_a_build_that_ends_leaves_the_pages_alone(tmp_path):
+    (tmp_path / "index.html").write_text("new")
+    server = SimpleNamespace(error_handler=lambda code: b"plain", builder=lambda: None)
+    guarded = preview_module.guard(server, str(tmp_path))
+    guarded.builder()
+    assert (tmp_path / "index.html").exists() and guarded.error_handler(404) == b"plain"
