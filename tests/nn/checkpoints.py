@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers as hf
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-D, HEADS, KV, HEAD, D_FF, VOCAB, LAYERS, WINDOW = 32, 4, 2, 12, 48, 61, 3, 4
+D, HEADS, KV, HEAD, D_FF, VOCAB, LAYERS, WINDOW, T = 32, 4, 2, 12, 48, 61, 3, 4, 11
 USUAL = {
     "vocab_size": VOCAB, "hidden_size": D, "intermediate_size": D_FF, "num_hidden_layers": LAYERS,
     "num_attention_heads": HEADS, "num_key_value_heads": KV, "max_position_embeddings": 64,
@@ -93,3 +100,33 @@ def saved(kind: Kind, folder: Path, **options) -> torch.nn.Module:
 def error(ours: Tensor, theirs: Tensor) -> float:
     """Largest difference over the spread of the reference."""
     return ((ours - theirs).abs().max() / theirs.abs().max()).item()
+
+
+@cache
+def checkpoint(name: str) -> tuple[Path, torch.nn.Module]:
+    """Folder and published model of a kind, made once a session; not to be changed."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder, saved(BY_NAME[name], folder)
+
+
+def altered(
+    folder: Path,
+    name: str,
+    config: Callable[[dict], object] = lambda values: None,
+    tensors: Callable[[dict], object] = lambda state: None,
+) -> Path:
+    """A copy of a kind's checkpoint in ``folder``, its config, its tensors or both changed in place."""
+    source, _ = checkpoint(name)
+    values = json.loads((source / "config.json").read_text())
+    state = load_file(source / "model.safetensors")
+    config(values)
+    tensors(state)
+    (folder / "config.json").write_text(json.dumps(values))
+    save_file({key: value.contiguous() for key, value in state.items()}, folder / "model.safetensors")
+    return folder
+
+
+def ids(batch: int = 2, tokens: int = T) -> Tensor:
+    """Token ids, the same at every call."""
+    return torch.randint(3, VOCAB, (batch, tokens), generator=torch.Generator().manual_seed(5))
