@@ -126,8 +126,9 @@ class QuantisedCache(Cache):
 def attention_error_bound(q: Tensor, v: Tensor, key_error: Tensor, value_error: Tensor, scale: float) -> Tensor:
     """How far one head's attention output can move when keys and values do: ``(…, T)``, for every output channel.
 
-    A score moves by at most δ = scale · Σ_d |q_d| · e_d, e being the largest key error of each channel; then no
-    weight changes by more than the factor e^{2δ}, and the output by at most (e^{2δ} − 1) · max|v| + max error of v.
+    A score moves by at most δ = scale · Σ_d |q_d| · e_d, e being the largest key error of each channel. Then the odds
+    of any set of keys change by the factor e^{2δ} at most, their weight by tanh(δ/2) at most (at even odds), and the
+    output by tanh(δ/2) · (max v − min v) + the largest error of v. Two keys and two values attain it.
 
     Args:
         q: queries ``(…, T, D)``.
@@ -136,4 +137,5 @@ def attention_error_bound(q: Tensor, v: Tensor, key_error: Tensor, value_error: 
         scale: factor on the scores, usually 1/√D.
     """
     delta = scale * (q.abs() * key_error.amax(-2, keepdim=True)).sum(-1)
-    return torch.expm1(2 * delta) * v.abs().amax((-2, -1)).unsqueeze(-1) + value_error.amax((-2, -1)).unsqueeze(-1)
+    spread = (v.amax(-2) - v.amin(-2)).amax(-1, keepdim=True)
+    return (delta / 2).tanh() * spread + value_error.amax((-2, -1)).unsqueeze(-1)

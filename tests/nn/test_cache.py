@@ -131,11 +131,13 @@ def test_rewound_equals_never_taken(make):
 def test_growth_keeps_what_was_returned():
     cache = ContiguousCache()
     first, _ = cache.update(0, numbered(0, 3), numbered(0, 3))
+    sizes = {cache.nbytes}
     for position in range(3, 40):
+        sizes.add(cache.nbytes)
         k, _ = cache.update(0, numbered(position, position + 1), numbered(position, position + 1))
         assert k.flatten().tolist() == list(range(position + 1))
     assert first.flatten().tolist() == [0, 1, 2]
-    assert 40 <= cache.nbytes / 16 < 80  # at most doubled
+    assert {size // 16 for size in sizes} == {3, 6, 12, 24, 48}  # copied four times, not forty
 
 
 def test_layers_are_counted_apart_and_length_is_the_furthest():

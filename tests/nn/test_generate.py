@@ -64,10 +64,12 @@ def test_a_seed_fixes_the_text():
 
 
 @pytest.mark.parametrize("cached", [False, True])
-@pytest.mark.parametrize("sampling", [Sampling(0), WARM], ids=["greedy", "sampled"])
+@pytest.mark.parametrize("sampling", [Sampling(0), WARM, Sampling(0, repetition_penalty=5.0)])
 def test_a_padded_batch_equals_lone_prompts(cached, sampling):
     model, prompts = TinyLM(), [token_ids(1, n, seed=n) for n in (3, 8, 5)]
-    ids = torch.cat([nn.functional.pad(p, (8 - p.shape[1], 0)) for p in prompts])
+    # Padding that would count: the very token that the prompt goes on with.
+    next_token = [generate(model, p, 1, sampling=sampling, generator=seeds(i))[0, -1] for i, p in enumerate(prompts)]
+    ids = torch.cat([torch.cat([t.expand(1, 8 - p.shape[1]), p], 1) for t, p in zip(next_token, prompts, strict=True)])
     mask = torch.cat([nn.functional.pad(torch.ones_like(p), (8 - p.shape[1], 0)) for p in prompts])
     cache = ContiguousCache() if cached else None
     together = generate(model, ids, 12, sampling=sampling, cache=cache, attention_mask=mask, generator=seeds(0, 1, 2))

@@ -87,7 +87,7 @@ def test_attention_moves_within_its_bound(bits, seed):
 
 
 @pytest.mark.parametrize("bits", [4, 8])
-def test_control_the_bound_without_the_keys_is_broken(bits):
+def test_control_the_values_error_alone_is_no_bound(bits):
     """Values that are coded exactly (one number per token) leave the keys' error alone."""
     q, k, v = normal(1, 1, 4, 16), normal(1, 1, 9, 16, seed=1), normal(1, 1, 9, 1, seed=2).expand(-1, -1, -1, 8)
     cache = QuantisedCache(bits, 8)
@@ -97,6 +97,16 @@ def test_control_the_bound_without_the_keys_is_broken(bits):
     moved = (near - exact).abs().amax(-1)
     assert (moved <= attention_error_bound(q, v, key_error, value_error, scale=1 / 4)).all()
     assert (moved > attention_error_bound(q, v, key_error * 0, value_error, scale=1 / 4)).all()
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.5, 3.0])
+def test_the_bound_on_attention_is_attained(delta):
+    """Two keys whose scores −δ/2 and δ/2 change places, and values −1 and 1."""
+    q, v = torch.tensor([[1.0, -1.0]]).double(), torch.tensor([[-1.0], [1.0]]).double()
+    k = torch.tensor([[-1.0, 1.0], [1.0, -1.0]]).double() * delta / 4
+    exact, moved = ((q @ keys.T).softmax(-1) @ v for keys in (k, -k))
+    bound = attention_error_bound(q, v, torch.full_like(k, delta / 2), torch.zeros_like(v), scale=1.0)
+    torch.testing.assert_close((exact - moved).abs().squeeze(-1), bound)
 
 
 @settings(max_examples=10)
