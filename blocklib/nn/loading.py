@@ -40,6 +40,7 @@ def load(folder: str | Path, dtype: torch.dtype = torch.float32) -> DecoderLM:
     model = family.model(fields)
     tied = model.head.weight is model.embed.weight
     with open_tensors(folder) as tensors:
+        _plausible(model, tensors)
         bare = _bare(family.prefix, tensors)
         rules = [_renamed(rule, bare) for rule in family.rules(model)]
         spares = [replace(spare, name=spare.name.removeprefix(bare)) for spare in family.spares(model)]
@@ -47,6 +48,15 @@ def load(folder: str | Path, dtype: torch.dtype = torch.float32) -> DecoderLM:
     if tied:
         model.head.weight = model.embed.weight
     return model
+
+
+def _plausible(model: DecoderLM, tensors: Tensors) -> None:
+    """Refuse sizes that the files cannot hold, before names are made for millions of tensors that are not there."""
+    described = sum(weight.numel() for weight in model.parameters())
+    if described > tensors.nbytes:
+        raise CheckpointError(
+            f"describes {described:,} parameters, but the tensors hold {tensors.nbytes:,} bytes", where=CONFIG
+        )
 
 
 def _bare(prefix: str, tensors: Tensors) -> str:

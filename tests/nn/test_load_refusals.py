@@ -37,7 +37,7 @@ CONFIGS = [
         "hidden_size: expected a multiple of num_attention_heads = 4, found 33",
     ),
     ("llama", {"hidden_size": 10**30}, "hidden_size: expected an integer from 1"),
-    ("llama", {"num_hidden_layers": 10**9}, "num_hidden_layers: expected an integer from 1 to 4,096"),
+    ("llama", {"num_hidden_layers": 10**9}, "num_hidden_layers: expected an integer from 1 to 1,024"),
     ("llama", {"num_hidden_layers": True}, "num_hidden_layers: expected an integer"),
     (
         "llama",
@@ -66,6 +66,7 @@ CONFIGS = [
     ("llama", {"rope_theta": 5.0}, "rope_parameters.rope_theta: expected 5 as at the top"),
     ("llama", {"rope_parameters": [1]}, "rope_parameters: expected an object"),
     ("llama", {"rope_parameters": {**LLAMA3, "high_freq_factor": 1.0}}, "high_freq_factor 1.0 must be above"),
+    ("mixtral", {"num_hidden_layers": 500, "num_local_experts": 4096}, "describes .* parameters, but the tensors hold"),
     ("gpt2", {"add_cross_attention": True}, "add_cross_attention: expected False"),
     ("gpt2", {"n_ctx": 41}, "n_ctx: expected None or 40, found 41"),
     ("gpt2", {"n_head": 5}, "n_embd: expected a multiple of n_head = 5, found 32"),

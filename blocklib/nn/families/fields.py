@@ -15,7 +15,8 @@ REQUIRED = object()
 CONFIG_BYTES = 2**20
 # Bounds no model comes near; beyond them a product of sizes could overflow, or a loop run for hours.
 MOST = 2**22
-MOST_HEADS = MOST_LAYERS = MOST_EXPERTS = 2**12
+MOST_HEADS = MOST_EXPERTS = 2**12
+MOST_LAYERS = 2**10
 
 # Fields that cannot change what a decoder answers at inference: bookkeeping, training, generation, output formats.
 INERT = frozenset(

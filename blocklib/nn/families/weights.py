@@ -76,10 +76,15 @@ def linear(model: nn.Module, ours: str, theirs: str) -> Iterator[Rule]:
 
 
 class Tensors:
-    """The tensors of a folder by name; shapes and types are known without reading the data."""
+    """The tensors of a folder by name; shapes and types are known without reading the data.
 
-    def __init__(self, files: dict[str, Any]):
-        self.files = files
+    Args:
+        files: the open file of every tensor.
+        nbytes: size of all files.
+    """
+
+    def __init__(self, files: dict[str, Any], nbytes: int):
+        self.files, self.nbytes = files, nbytes
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of a tensor."""
@@ -112,14 +117,16 @@ def open_tensors(folder: Path) -> Iterator[Tensors]:
     names = None if single else _index(folder)
     with ExitStack() as stack:
         files: dict[str, Any] = {}
+        nbytes = 0
         for shard in [SINGLE] if names is None else sorted(set(names.values())):
             handle = stack.enter_context(_opened(folder / shard))
+            nbytes += (folder / shard).stat().st_size
             inside = set(handle.keys())
             if names is not None:
                 listed = {name for name, file in names.items() if file == shard}
                 _equal(listed, inside, shard)
             files |= dict.fromkeys(inside, handle)
-        yield Tensors(files)
+        yield Tensors(files, nbytes)
 
 
 def _opened(path: Path) -> Any:
