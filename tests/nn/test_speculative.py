@@ -40,7 +40,7 @@ def distribution(vocab, seed, sharpness=2.0):
 def far_from(counts, p) -> float:
     """Total variation between draws and p, over what honest draws exceed once in a million times.
 
-    Their expectation is at most Σ √(p(1 − p) / 2πn) (the normal law's mean deviation) and they exceed it by t with
+    Their expectation is about Σ √(p(1 − p) / 2πn) (the normal law's mean deviation); they exceed it by t with
     probability at most exp(−2nt²), since one draw moves the distance by at most 1/n (McDiarmid 1989).
     """
     n = counts.sum().item()
