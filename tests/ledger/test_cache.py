@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -18,6 +20,7 @@ GOLDEN = {
     "gpt2-small": 36_864, "gpt2-medium": 98_304, "gpt2-large": 184_320, "gpt2-xl": 307_200, "gpt3-175b": 4_718_592,
     "llama-7b": 524_288, "llama-2-7b": 524_288, "llama-2-70b": 327_680, "llama-3-8b": 131_072,
     "llama-3-70b": 327_680, "mistral-7b": 131_072, "qwen2.5-7b": 57_344, "qwen3.8-27b": 65_536,
+    "mixtral-8x7b": 131_072, "deepseek-v3": 70_272, "llama-3.1-405b": 516_096,
 }  # fmt: skip
 
 
@@ -26,6 +29,42 @@ def test_golden_bytes_per_token(model, expected):
     assert kv_fact(model, "bf16") == expected
     assert kv_fact(model, "fp32") == 2 * expected and kv_fact(model, "int8") * 2 == expected
     assert kv_bytes_fact(model, "bf16", 1000) == 1000 * expected
+
+
+class Stored:
+    """A sequence's cache as lists of entries, one per layer, a window forgetting its oldest."""
+
+    def __init__(self, config):
+        self.layers = [(deque(maxlen=layer.mixer.window), layer.mixer.cache_elements) for layer in config.layers]
+
+    def append(self):
+        for entries, _ in self.layers:
+            entries.append(None)
+
+    def elements(self):
+        return sum(len(entries) * size for entries, size in self.layers)
+
+
+@pytest.mark.parametrize("model", ["gpt-oss-20b", "qwen3-next-80b-a3b", "deepseek-v3", "kimi-k3", "llama-3-8b"])
+def test_growth_by_storing_entries(model):
+    config = load(model).config
+    stored, ledger = Stored(config), cache.describe(config)
+    for tokens in range(1, 201):
+        before = stored.elements()
+        stored.append()
+        assert ledger.elements(tokens) == stored.elements()
+        if tokens in (1, 128, 129, 200):
+            per_token = ledger.per_token if tokens <= 128 else ledger.growing_per_token
+            assert stored.elements() - before == per_token
+
+
+def test_parts_of_a_description_add_up():
+    full = cache.KVCache(growing=3, latent=5, compressed=Fraction(1, 2), sliding=((4, 7), (9, 1)), state=2, conv=1)
+    assert (full.growing_per_token, full.per_token, full.constant) == (Fraction(17, 2), Fraction(33, 2), 3)
+    assert full.elements(0) == 0 and full.elements(6) == Fraction(17, 2) * 6 + 4 * 7 + 6
+    assert full.elements(10) == 85 + 28 + 9
+    with pytest.raises(DomainError, match="tokens"):
+        full.elements(-1)
 
 
 def test_ten_gibibytes_are_not_ten_gigabytes():

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blocklib.atlas import load
 from blocklib.exact import DomainError
 from blocklib.ledger import params
-from blocklib.ledger.config import Config, ConfigError, GatedDelta, uniform
+from blocklib.ledger.config import Config, ConfigError, Layer, uniform
+from blocklib.ledger.parts import FFN, Attention, GatedDelta, KimiDelta, LatentAttention, MoE
 from blocklib.nn.attention import MultiHeadAttention
 from blocklib.nn.ffn import FeedForward
 from tests.ledger.build import built
@@ -61,6 +64,61 @@ def test_gated_delta_shapes_counted_by_hand():
     }  # fmt: skip
     assert params.gated_delta_weights(6, DELTA) == sum(shapes.values())
     assert params.block(HYBRID, "gated_delta").norm == 6 + 6 + 5
+
+
+def test_kimi_delta_shapes_counted_by_hand():
+    shapes = {
+        "queries, keys, values": 6 * 3 * 8, "convolutions": 3 * 8 * 4, "output gate": 6 * 8, "beta": 6 * 2,
+        "decay, down and up": 6 * 5 + 5 * 8, "decay rate": 2, "time-step bias": 8, "output": 8 * 6,
+    }  # fmt: skip
+    count = params.mixer_params(KimiDelta(heads=2, dim=4, conv=4, decay_rank=5), 6)
+    assert (count.attention, count.norm, count.total) == (sum(shapes.values()), 4, sum(shapes.values()) + 4)
+
+
+def test_latent_attention_with_a_gate_counted_by_hand():
+    mixer = LatentAttention(n_heads=2, q_rank=None, kv_rank=5, nope_dim=4, rope_dim=2, v_dim=3, bias=True, gate=True)
+    shapes = {"queries": 6 * 12, "latent": 6 * 7 + 7, "expansion": 5 * 2 * 7, "output": 6 * 6 + 6, "gate": 6 * 6}
+    count = params.mixer_params(mixer, 6)
+    assert (count.attention, count.norm) == (sum(shapes.values()), 5)
+
+
+def test_experts_in_a_latent_counted_by_hand():
+    experts = MoE(FFN(4, "situglu"), n_experts=5, top_k=2, shared=FFN(7, "situglu"), shared_gate=True,
+                  router_bias=True, latent=3)  # fmt: skip
+    shapes = {"router": 5 * 6 + 5, "experts": 5 * 3 * 3 * 4, "shared": 3 * 6 * 7 + 6, "down and up": 2 * 6 * 3}
+    count = params.ffn_params_of(experts, 6)
+    assert (count.ffn, count.norm) == (sum(shapes.values()), 3)
+    layer = Layer(KimiDelta(2, 4, 4, 5), experts)
+    config = Config(11, 6, (layer, layer), "rmsnorm", tied=False)
+    active = params.active(config)
+    assert params.count(config).total - active.with_embeddings == 2 * (5 - 2) * 3 * 3 * 4
+    assert active.with_embeddings - active.without_input_embedding == 11 * 6
+
+
+def test_all_experts_chosen_are_all_parameters():
+    layer = Layer(Attention(1, 1, 6), MoE(FFN(4, "swiglu", bias=True), n_experts=3, top_k=3))
+    config = Config(11, 6, (layer,), "rmsnorm", tied=True)
+    assert params.active(config) == params.Active(*[params.count(config).total] * 2)
+
+
+def test_blocks_that_differ_have_no_one_count():
+    dense, sparse = FFN(4, "swiglu"), MoE(FFN(4, "swiglu"), 3, 1)
+    layers = tuple(Layer(Attention(1, 1, 6), ffn) for ffn in (dense, sparse))
+    config = Config(11, 6, layers, "rmsnorm", tied=True)
+    for call in (lambda: params.block(config), lambda: params.block(config, "full"),
+                 lambda: params.ffn_weights(config), lambda: params.attention_weights(load("deepseek-v3").config),
+                 lambda: params.mixer_params("full", 6)):  # fmt: skip
+        with pytest.raises(ConfigError):
+            call()
+    assert params.count(config).ffn == 72 + 3 * 72 + 18
+
+
+def test_shared_blocks_are_stored_once():
+    one = uniform(vocab_size=5, d_model=4, n_layers=6, n_heads=1, n_kv_heads=1, head_dim=4, d_ff=8, ffn="gelu",
+                  norm="layernorm", tied=True, stored_layers=2, embedding_width=3)  # fmt: skip
+    two = replace(one, layers=one.layers[:2], stored_layers=0)
+    assert params.count(one) == params.count(two)
+    assert params.count(one).embedding == 5 * 3 + 4 * 3 + 4
 
 
 def test_hybrid_is_the_sum_of_its_layers():
