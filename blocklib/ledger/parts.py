@@ -11,58 +11,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from blocklib.problems import BlocklibError
+from blocklib.ledger.checks import MAX_SIZE, ConfigError, check_flags, check_sizes, is_size, one_of, shown
+from blocklib.ledger.ffn import FFN, FFN_MATRICES, MoE
 
-MAX_SIZE = 2**32
-# activation -> matrices of an FFN: gated ones have a third
-FFN_MATRICES = {
-    "relu": 2, "gelu": 2, "silu": 2, "relu2": 2, "swiglu": 3, "geglu": 3, "reglu": 3, "situglu": 3,
-}  # fmt: skip
+__all__ = [
+    "ATTENTION_BIAS_SITES", "BIAS_SITES", "FFN", "FFN_MATRICES", "MAX_SIZE", "MIXER_KINDS", "Attention",
+    "CompressedAttention", "ConfigError", "GatedDelta", "KimiDelta", "LatentAttention", "Mixer", "MoE", "check_flags",
+    "check_sizes", "is_size", "one_of", "shown",
+]  # fmt: skip
+
 BIAS_SITES = ("q", "k", "v", "o", "ffn")
 ATTENTION_BIAS_SITES = frozenset("qkvo")
-
-
-class ConfigError(BlocklibError):
-    """A model shape that cannot be: a field missing, of the wrong type, or at odds with another."""
-
-
-def is_size(value: object, least: int = 1) -> bool:
-    """Whether ``value`` is an integer (no bool) from ``least`` up to :data:`MAX_SIZE`."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MAX_SIZE
-
-
-def check_sizes(owner: object, *names: str, least: int = 1) -> None:
-    """Refuse attributes of ``owner`` that are no size. Raises :class:`ConfigError`."""
-    for name in names:
-        if not is_size(getattr(owner, name), least):
-            kind = "a positive integer" if least == 1 else f"an integer from {least} up"
-            found = getattr(owner, name)
-            big = f" (at most {MAX_SIZE})" if isinstance(found, int) and found > MAX_SIZE else ""
-            raise ConfigError(f"{name} must be {kind}{big}, found {shown(found)}")
-
-
-def check_flags(owner: object, *names: str) -> None:
-    """Refuse attributes of ``owner`` that are not true or false. Raises :class:`ConfigError`."""
-    for name in names:
-        if not isinstance(getattr(owner, name), bool):
-            raise ConfigError(f"{name} must be true or false, found {shown(getattr(owner, name))}")
-
-
-def one_of(what: str, value: object, known: tuple[str | None, ...]) -> None:
-    """Refuse a value that is not among the known. Raises :class:`ConfigError`."""
-    if not isinstance(value, str | None) or value not in known:
-        raise ConfigError(f"unknown {what} {shown(value)}; known: {', '.join(map(str, known))}")
-
-
-def shown(value: object) -> str:
-    """``value`` for a message, cut short."""
-    if isinstance(value, int) and abs(value) >= 10**30:
-        return "an integer of more than 30 digits"
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # an integer too long to print, or a list too deep, somewhere inside
-        text = f"a {type(value).__name__} that cannot be printed"
-    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 @dataclass(frozen=True)
@@ -313,74 +272,6 @@ class KimiDelta:
     def conv_elements(self) -> int:
         """The last ``conv - 1`` inputs of the three convolutions."""
         return (self.conv - 1) * 3 * self.width
-
-
-@dataclass(frozen=True)
-class FFN:
-    """A dense feed-forward network: two matrices, or three with a gate.
-
-    Attributes:
-        d_ff: inner width.
-        kind: activation, a key of :data:`FFN_MATRICES`.
-        bias: each matrix carries a bias.
-    """
-
-    d_ff: int
-    kind: str
-    bias: bool = False
-
-    def __post_init__(self) -> None:
-        check_sizes(self, "d_ff")
-        one_of("ffn", self.kind, tuple(FFN_MATRICES))
-        check_flags(self, "bias")
-
-    @property
-    def matrices(self) -> int:
-        """Weight matrices: two, or three with a gate."""
-        return FFN_MATRICES[self.kind]
-
-
-@dataclass(frozen=True)
-class MoE:
-    """A mixture of experts: a router sends each token to ``top_k`` of ``n_experts`` equal FFNs.
-
-    Attributes:
-        expert: one routed expert.
-        n_experts, top_k: how many there are and how many a token visits.
-        shared: an FFN that every token visits (several shared experts as one of their total width), or None.
-        shared_gate: a scalar gate on the shared expert.
-        router_bias: the router's logits have a trained bias (not the balancing bias, which is a buffer).
-        latent: experts work in this width, between one projection down (with an RMSNorm) and one up; None for the
-            width of the stream.
-    """
-
-    expert: FFN
-    n_experts: int
-    top_k: int
-    shared: FFN | None = None
-    shared_gate: bool = False
-    router_bias: bool = False
-    latent: int | None = None
-
-    def __post_init__(self) -> None:
-        check_sizes(self, "n_experts", "top_k")
-        check_flags(self, "shared_gate", "router_bias")
-        if self.latent is not None:
-            check_sizes(self, "latent")
-        if self.top_k > self.n_experts:
-            raise ConfigError(f"top_k must be at most n_experts, found {self.top_k} of {self.n_experts}")
-        if self.shared_gate and self.shared is None:
-            raise ConfigError("shared_gate needs a shared expert")
-
-    @property
-    def kind(self) -> str:
-        """Activation of the experts."""
-        return self.expert.kind
-
-    @property
-    def d_ff(self) -> int:
-        """Inner width of one routed expert."""
-        return self.expert.d_ff
 
 
 Mixer = Attention | LatentAttention | CompressedAttention | GatedDelta | KimiDelta

@@ -273,3 +273,36 @@ def test_reading_needs_no_torch_and_little_time():
         everything.append(float(every))
     assert min(one) < 0.05 and min(everything) < 0.2
     assert len(MODEL_IDS) == 35
+
+
+# Fields as published files have them, beside those that the members above name.
+PUBLISHED_FIELDS = {
+    "llama": "rope_scaling rope_theta pretraining_tp rms_norm_eps torch_dtype max_sequence_length is_llama_config "
+    "rope_interleaved eos_token_id transformers_version use_cache max_position_embeddings attention_dropout",
+    "gpt2": "attn_pdrop embd_pdrop resid_pdrop n_ctx summary_type summary_use_proj task_specific_params "
+    "layer_norm_epsilon _num_labels",
+    "bloom": "seq_length unk_token_id skip_bias_add skip_bias_add_qkv offset_alibi masked_softmax_fusion "
+    "attention_softmax_in_fp32 bias_dropout_fusion slow_but_exact apply_residual_connection_post_layernorm",
+    "gpt_neox": "rotary_pct rotary_emb_base use_parallel_residual",
+    "falcon": "alibi auto_map apply_residual_connection_post_layernorm ff_factor",
+    "deepseek_v3": "aux_loss_alpha ep_size num_nextn_predict_layers quantization_config scoring_func seq_aux "
+    "topk_method norm_topk_prob routed_scaling_factor num_key_value_heads auto_map",
+    "qwen3_next": "norm_topk_prob partial_rotary_factor router_aux_loss_coef output_router_logits rope_scaling",
+    "gpt_oss": "initial_context_length swiglu_limit quantization_config router_aux_loss_coef rope_scaling",
+    "gemma2": "hidden_act cache_implementation query_pre_attn_scalar attn_logit_softcapping final_logit_softcapping",
+    "gemma3_text": "rope_local_base_freq rope_scaling cache_implementation query_pre_attn_scalar",
+    "bert": "gradient_checkpointing pooler_fc_size pooler_type directionality layer_norm_eps classifier_dropout",
+    "albert": "down_scale_factor gap_size net_structure_type num_memory_blocks classifier_dropout_prob",
+    "t5": "n_positions output_past task_specific_params dropout_rate layer_norm_epsilon initializer_factor",
+    "marian": "bad_words_ids num_beams scale_embedding max_length decoder_start_token_id forced_eos_token_id",
+    "qwen2": "use_mrope max_position_embeddings rope_theta", "qwen3_moe": "max_window_layers norm_topk_prob",
+    "qwen3_5_text": "mamba_ssm_dtype mtp_num_hidden_layers mtp_use_dedicated_embeddings rope_parameters",
+    "deepseek_v4": "compress_rope_theta index_topk hc_sinkhorn_iters hc_eps swiglu_limit scoring_func qk_rope_head_dim",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PUBLISHED_FIELDS)
+def test_fields_of_published_files_are_known(kind):
+    raw = next(raw for _, raw in MEMBERS.values() if raw["model_type"] == kind)
+    more = {name: None for name in PUBLISHED_FIELDS[kind].split()}
+    assert reader.from_dict(raw | more) == reader.from_dict(raw)

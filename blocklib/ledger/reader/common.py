@@ -22,10 +22,10 @@ _WHY = {
         "_name_or_path name_or_path transformers_version auto_map torchscript return_dict return_dict_in_generate "
         "output_hidden_states output_attentions output_scores output_past use_return_dict finetuning_task "
         "task_specific_params _commit_hash _attn_implementation _attn_implementation_autoset attn_implementation "
-        "_attn_implementation_internal transformers.js_config unsloth_version unsloth_fixed"
+        "_attn_implementation_internal transformers.js_config unsloth_version unsloth_fixed is_llama_config"
     ),
     "labels of a classifier, which the supported classes do not have": (
-        "id2label label2id num_labels problem_type classifier_dropout classifier_dropout_prob"
+        "id2label label2id num_labels _num_labels problem_type classifier_dropout classifier_dropout_prob"
     ),
     "stored precision: how many bytes a weight has, not how many weights there are": (
         "dtype torch_dtype quantization_config compression_config use_bfloat16 expert_dtype"
@@ -47,14 +47,14 @@ _WHY = {
     "the small number inside a norm": "rms_norm_eps layer_norm_eps layer_norm_epsilon norm_epsilon norm_eps",
     "rotary positions are computed, not learned": (
         "rope_theta rope_scaling rope_parameters partial_rotary_factor rope_interleave rotary_pct rotary_emb_base "
-        "rotary rope_ratio"
+        "rotary rope_ratio rope_interleaved use_mrope"
     ),
     "layout of a checkpoint over devices": "ep_size tensor_parallel base_model_tp_plan base_model_pp_plan",
 }
 ANYWHERE = {name: reason for reason, found in _WHY.items() for name in found.split()}
 CONTEXT = {
     name: "longest context of training; no table is as long as it"
-    for name in ("max_position_embeddings", "seq_length", "n_ctx", "initial_context_length", "model_max_length",
+    for name in ("max_position_embeddings", "max_sequence_length", "seq_length", "n_ctx", "initial_context_length", "model_max_length",
                  "original_max_position_embeddings")
 }  # fmt: skip
 SOFTCAP = {

@@ -109,7 +109,7 @@ FAMILIES = (
             "hidden_act": choice(PLAIN, "gelu_new"),
         },
         inert=ANYWHERE | {name: "left over from the first code" for name in (
-            "down_scale_factor", "gap_size", "net_structure_type", "num_memory_blocks")},
+            "down_scale_factor", "gap_size", "net_structure_type", "layers_to_keep", "num_memory_blocks")},
     ),
     Family(
         "t5", {"T5ForConditionalGeneration": LM, "T5Model": NONE}, build=_t5,

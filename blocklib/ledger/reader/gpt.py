@@ -138,7 +138,7 @@ FAMILIES = (
             "tie_word_embeddings": flag(True),
         },
         inert=ANYWHERE | CONTEXT | {
-            "alibi": "positions are computed either way",
+            "ff_factor": "ffn_hidden_size is the one that is read", "alibi": "positions are computed either way",
             "apply_residual_connection_post_layernorm": "where the residual branches off",
         },
     ),

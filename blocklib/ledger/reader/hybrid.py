@@ -79,7 +79,7 @@ _INERT = INERT | ROUTING | DRAFT | {
     "mrope_section": "rotary positions are computed, not learned",
     "mrope_interleaved": "rotary positions are computed, not learned",
 }  # fmt: skip
-_FIXED = FIXED | {"attn_output_gate": (True,)}
+_FIXED = FIXED | {"attn_output_gate": (True,), "use_sliding_window": (False,), "sliding_window": (None,)}
 _KV2 = size(2)
 _VISION = ANYWHERE | {
     name: "images and video: how they enter the text" for name in (
