@@ -92,7 +92,8 @@ def active(config: Config) -> Active:
         for layer, times in groups.items()
     )
     total = count(config)
-    lookup = 0 if config.tied and config.lm_head else total.embedding
+    rows = config.source_vocab + (0 if config.tied and config.lm_head else config.vocab_size)
+    lookup = rows * (config.embedding_width or config.d_model)
     return Active(total.total - idle, total.total - idle - lookup)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from blocklib.atlas import MODEL_IDS, load, model_facts
@@ -56,9 +58,11 @@ def test_active_parameters(model):
     if model in ACTIVE:
         assert (active.with_embeddings, active.without_input_embedding) == ACTIVE[model]
     else:  # dense: all of it, without a table that is only looked up
+        config = load(model).config
+        looked_up = config.vocab_size * (config.embedding_width or config.d_model)
+        headless = model in ("bert-base-uncased", "albert-base-v2")
         assert active.with_embeddings == total.total
-        lookup = 0 if total.head == 0 else total.embedding
-        assert active.without_input_embedding in (total.total - lookup, total.total - total.embedding)
+        assert active.without_input_embedding == total.total - (looked_up if headless or not config.tied else 0)
 
 
 def test_active_conventions_differ_by_the_table_that_is_only_looked_up():
@@ -68,6 +72,10 @@ def test_active_conventions_differ_by_the_table_that_is_only_looked_up():
     assert params.active(tied).without_input_embedding == 124_439_808  # the table is the head
     encoder = params.active(load("bert-base-uncased").config)
     assert encoder.with_embeddings - encoder.without_input_embedding == 30_522 * 768  # nothing reads it as a head
+    factorised = params.active(load("albert-base-v2").config)
+    assert factorised.with_embeddings - factorised.without_input_embedding == 30_000 * 128  # the projection stays
+    two_tables = replace(load("transformer-base").config, source_vocab=100)
+    assert params.active(two_tables).with_embeddings - params.active(two_tables).without_input_embedding == 100 * 512
 
 
 @pytest.mark.parametrize(("model", "total"), PUBLISHED.items())
