@@ -6,6 +6,7 @@ import re
 
 import pytest
 from site_pages import PAGES, WITH_EXHIBITS, exhibits_of
+from test_pages import draw_all
 
 pytestmark = pytest.mark.browser
 
@@ -93,3 +94,52 @@ def test_the_palette_follows_the_system_until_the_reader_chooses(visit):
         assert chosen == "default"
         page.reload()
         assert page.evaluate("document.body.dataset.mdColorScheme") == chosen
+
+
+def test_the_contents_mark_the_heading_that_was_chosen(visit):
+    with visit() as v:
+        page = v.open("en/primer/stacking/")
+        for link in page.locator(".tl-nav__toc a").all()[1:4]:
+            link.click()
+            page.wait_for_timeout(400)
+            marked = page.locator(".tl-nav__toc .md-nav__link--active").all_text_contents()
+            assert [text.strip() for text in marked] == [link.text_content().strip()]
+            top = page.evaluate("document.getElementById(location.hash.slice(1)).getBoundingClientRect().top")
+            header = page.evaluate("document.querySelector('.md-header').getBoundingClientRect().bottom")
+            assert header < top < header + 60
+
+
+def test_the_switch_leads_to_where_the_reader_is_and_keeps_what_was_asked(visit):
+    with visit() as v:
+        page = v.open("primer/stacking/#build")
+        page.evaluate("document.getElementById('paths').scrollIntoView()")
+        page.wait_for_timeout(200)
+        page.evaluate("document.querySelector('.tl-lang a[hreflang=en]').click()")
+        page.wait_for_url("**/en/primer/stacking/#paths")
+        page = v.open("reference/report/?page=primer/stacking/&fact=x")
+        page.locator(".tl-lang a[hreflang=en]").click()
+        page.wait_for_url("**/en/reference/report/?page=primer/stacking/&fact=x")
+
+
+def test_a_search_index_that_failed_is_asked_for_again(visit):
+    with visit() as v:
+        page, asked = v.page, []
+        page.route("**/search/index.json", lambda r: (asked.append(1), r.abort() if len(asked) == 1 else r.continue_()))
+        v.open("en/")
+        page.locator("#tl-search-field").fill("norm")
+        page.get_by_text("could not be loaded").wait_for()
+        page.evaluate("document.activeElement.blur()")
+        page.locator("#tl-search-field").focus()
+        page.locator("[role=option]").first.wait_for()
+
+
+def test_the_sheet_leaves_its_number_in_sight(visit):
+    with visit(width=360) as v:
+        page = v.open("en/primer/block/")
+        draw_all(page, exhibits_of("en/primer/block/"))
+        number = page.locator("#tl-text > p a.tl-num").nth(2)
+        number.evaluate("e => e.scrollIntoView({block: 'end'})")
+        page.wait_for_timeout(200)
+        number.click()
+        number_box, card = number.bounding_box(), page.locator("#tl-card").bounding_box()
+        assert number_box["y"] + number_box["height"] <= card["y"]
