@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from blocklib.charts.discover import discover
-from blocklib.claims import closure, sources
+from blocklib.claims import closure, sources, vouchers
 from blocklib.claims.pages import pages
 from blocklib.facts.check import Report, check_pages
 from blocklib.facts.files import find_root
@@ -30,7 +30,8 @@ def exhibits(root: Path) -> list[Problem]:
     ]
 
 
-CHECKERS = (closure.check, sources.check, twins.check, blocks.check, redirects.check, terms.check, exhibits)
+CHECKERS = (closure.check, sources.check, vouchers.check, blocks.check, terms.check, exhibits)
+STANDING = (twins.check, redirects.check)  # what signing a pair settles
 
 
 def check_all(root: Path, paths: Iterable[str] | None = None) -> tuple[Report, list[Problem]]:
@@ -38,9 +39,17 @@ def check_all(root: Path, paths: Iterable[str] | None = None) -> tuple[Report, l
     chosen = set(paths) if paths is not None else None
     report = check_pages(root, paths=chosen)
     problems = set(report.problems)
-    for checker in CHECKERS:
+    for checker in CHECKERS + STANDING:
         problems.update(p for p in checker(root) if chosen is None or p.path in chosen)
     return report, sorted(problems)
+
+
+def check_before_signing(root: Path, paths: Iterable[str]) -> list[Problem]:
+    """Problems of ``paths`` that a signature would not settle: a page is signed when nothing else is wrong with it."""
+    chosen = set(paths)
+    problems = set(check_pages(root, paths=chosen).problems)
+    problems.update(p for checker in CHECKERS for p in checker(root) if p.path in chosen)
+    return sorted(problems)
 
 
 def main(argv: list[str]) -> int:

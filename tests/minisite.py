@@ -7,6 +7,7 @@ from pathlib import Path
 from blocklib.problems import Problem
 
 FILES = {
+    "snippets/primer/paths/count.py": "print(2**24)\n",
     "docs/primer/paths.zh.md": """\
 ---
 title: 路径

@@ -341,7 +341,11 @@ def main(argv: list[str], root: Path | None = None) -> int:
     if len(argv) < 2:
         raise UsageError("--sign needs a page, or --all")
     pages = sorted(page_files(root)[0]) if "--all" in argv else [page_name(word) for word in argv[1:]]
-    problems = sign(root, pages)
+    from blocklib.check import check_before_signing  # stands above the rooms
+
+    files = page_files(root)[0]
+    paths = [path for page in pages for path in (*files.get(page, {}).values(), f"docs/{page}.facts")]
+    problems = check_before_signing(root, paths) or sign(root, pages)
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:

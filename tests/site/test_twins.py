@@ -160,3 +160,12 @@ def test_signatures_are_written_sorted_and_stable(site):
 
 def test_the_site_s_own_pages_match():
     assert twins.check(ROOT, strict=False) == []
+
+
+def test_a_page_with_another_fault_is_not_signed(site, capsys):
+    before = (site / "docs/twins.toml").read_bytes()
+    for path in (ZH, EN):
+        (site / path).write_text((site / path).read_text() + "\n/// claim | no-such-claim\nA sentence.\n///\n")
+    assert twins.main(["--sign", "primer/paths"], site) == 1
+    assert "no-such-claim" in capsys.readouterr().err
+    assert (site / "docs/twins.toml").read_bytes() == before
