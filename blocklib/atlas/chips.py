@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from blocklib.atlas.models import AtlasError, Value
-from blocklib.ledger.parts import ConfigError
+from blocklib.ledger.parts import ConfigError, shown
 from blocklib.ledger.roofline import Machine
 from blocklib.problems import nearest
 
@@ -141,7 +141,7 @@ def find_chip(name: str) -> str:
         close = nearest(name, [*CHIP_IDS, *(load_chip(chip).name for chip in CHIP_IDS)], 1, 0.5)
         known = ", ".join(CHIP_IDS)
         remedy = f"did you mean {close[0]}? known: {known}" if close else f"known: {known}"
-        raise AtlasError(f"unknown chip {name!r}", remedy=remedy)
+        raise AtlasError(f"unknown chip {shown(name)}", remedy=remedy)
     return found
 
 

@@ -34,7 +34,7 @@ def ledger_main(argv: list[str]) -> int:
     """
     names, given, as_json = _parsed(argv)
     if len(names) != 1:
-        raise UsageError("name one model or config.json" if not names else f"one model at a time, found {names}")
+        raise UsageError("name one model or config.json" if not names else f"one model at a time, found {shown(names)}")
     dtype = given.get("--dtype", "bf16")
     kv_dtype = given.get("--kv-dtype", dtype if dtype in ("fp32", "fp16") else "bf16")
     seq_len, batch = (_count(given, name) for name in ("--seq-len", "--batch"))
@@ -55,7 +55,7 @@ def models_main(argv: list[str]) -> int:
     """
     names, given, as_json = _parsed(argv)
     if names or given:
-        raise UsageError(f"models takes no {[*names, *given][0]!r}")
+        raise UsageError(f"models takes no {shown([*names, *given][0])}")
     rows = [_row(model_id) for model_id in MODEL_IDS]
     if as_json:
         print(json.dumps({"models": rows, "chips": list(CHIP_IDS)}, indent=2))
@@ -111,12 +111,12 @@ def _parsed(argv: list[str]) -> tuple[list[str], dict[str, str], bool]:
         elif option in _VALUES:
             if option in given:
                 raise UsageError(f"{option} stands twice")
-            if not equals and not rest:
+            if not equals and (not rest or rest[0].startswith("--")):
                 raise UsageError(f"{option} needs a value")
             given[option] = value if equals else rest.pop(0)
         elif word.startswith("-") and word != "-":
             close = nearest(option, (*_VALUES, "--json"))
-            raise UsageError(f"unknown option {word!r}" + (f"; did you mean {close[0]}?" if close else ""))
+            raise UsageError(f"unknown option {shown(word)}" + (f"; did you mean {close[0]}?" if close else ""))
         else:
             names.append(word)
     return names, given, as_json
@@ -128,5 +128,5 @@ def _count(given: dict[str, str], option: str) -> int | None:
     text = given[option]
     plain = text.replace(",", "").replace("_", "")
     if not re.fullmatch(r"[0-9]{1,15}", plain, re.ASCII) or not 1 <= int(plain) <= MOST:
-        raise UsageError(f"{option} must be an integer from 1 to {MOST}, found {text!r}")
+        raise UsageError(f"{option} must be an integer from 1 to {MOST}, found {shown(text)}")
     return int(plain)

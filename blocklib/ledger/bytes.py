@@ -15,7 +15,7 @@ from blocklib.exact import at_least
 from blocklib.ledger import params
 from blocklib.ledger.cache import dtype_bytes
 from blocklib.ledger.config import Config
-from blocklib.ledger.parts import ConfigError, MoE
+from blocklib.ledger.parts import ConfigError, MoE, shown
 from blocklib.problems import nearest
 
 
@@ -55,7 +55,7 @@ def format_of(dtype: str) -> Format:
     """
     if dtype not in FORMATS:
         close = nearest(str(dtype), FORMATS)
-        raise ConfigError(f"unknown dtype {dtype!r}; known: {', '.join(FORMATS)}",
+        raise ConfigError(f"unknown dtype {shown(dtype)}; known: {', '.join(FORMATS)}",
                           remedy=f"did you mean {close[0]}?" if close else None)  # fmt: skip
     return FORMATS[dtype]
 
