@@ -104,7 +104,7 @@ def static_html(id: str, lang: str, caption_html: str, *, payload_url: str = "",
     return (
         f'<figure class="tl-exhibit" id="{anchor}" data-exhibit="{id}"{data} aria-labelledby="{anchor}-t">\n'
         f'<div class="tl-exhibit__title" id="{anchor}-t"><span class="tl-exhibit__no">{EXHIBIT[lang]} '
-        f"{exhibit.number}</span><span>{escape(exhibit.title[lang], quote=False)}</span></div>\n"
+        f"{exhibit.number}</span> <span>{escape(exhibit.title[lang], quote=False)}</span></div>\n"
         f"{_controls(exhibit, lang, live)}"
         f'<div class="tl-plot" style="--h:{heights[0]}px;--hn:{heights[1]}px">{wide}{narrow}</div>\n'
         f'<p class="tl-live" id="{live}" role="status" aria-live="polite">'

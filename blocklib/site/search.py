@@ -1,7 +1,7 @@
 """The search index of one language: pages cut into sections, as plain text.
 
 The index holds text, not a data structure of some library: the worker builds that when a reader first asks.
-Code, formulas, charts, tables of data and the page's ledger of numbers are left out; numbers stand as printed.
+Code, charts, tables of data and the page's ledger of numbers are left out; numbers stand as printed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from html.parser import HTMLParser
 
 LIMIT = 600_000  # bytes of one language's index
-_SKIPPED_TAGS = {"pre", "svg", "script", "style", "form", "math", "template"}
+_SKIPPED_TAGS = {"pre", "svg", "script", "style", "form", "annotation", "template"}  # of a formula its characters stay
 _SKIPPED_CLASSES = {
     "headerlink",
-    "katex",
+    "katex-html",
     "tl-data",
     "tl-claim__foot",
     "tl-hidden",
