@@ -93,6 +93,12 @@ def _kv_cache(config: Config, asked: Question) -> dict[str, Any]:
     return {
         "bytes_per_token": number(held.per_token * size),
         "bytes_per_token_beyond_windows": number(held.growing_per_token * size),
+        "by_kind": {
+            "growing": held.growing * size,
+            "latent": held.latent * size,
+            "compressed": number(held.compressed * size),
+            "sliding": sum(elements for _, elements in held.sliding) * size,
+        },
         "windows": [[window, elements * size] for window, elements in held.sliding],
         "state_bytes_per_sequence": state,
         "source_bytes_per_token": held.cross * size,

@@ -55,7 +55,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     cache = found["kv_cache"]
     alike = cache["bytes_per_token"] == cache["bytes_per_token_beyond_windows"]
     rows = [(name.replace("_", " ").replace("bytes ", ""), value, "B") for name, value in cache.items() if value
-            and name not in ("windows", "bytes", *(["bytes_per_token_beyond_windows"] if alike else []))]  # fmt: skip
+            and name not in ("windows", "by_kind", "bytes", *(["bytes_per_token_beyond_windows"] if alike else []))]  # fmt: skip
     yield from _section("cache", [*rows, ("whole batch", cache["bytes"], "B")] if rows else [("none", 0, "B")])
     work = found["flops"]
     for name in ("prefill", "decode", "training"):

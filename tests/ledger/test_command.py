@@ -69,6 +69,19 @@ def test_options_change_what_they_name(capsys):
     assert answer(capsys, "llama-3-8b", "--kv-dtype", "fp8")["kv_cache"]["bytes_per_token"] == 131_072 // 2
 
 
+def test_caches_by_kind(capsys):
+    def kinds(model):
+        return {kind: size for kind, size in answer(capsys, model)["kv_cache"]["by_kind"].items() if size}
+
+    assert kinds("llama-3-8b") == {"growing": 131_072} and kinds("deepseek-v3") == {"latent": 70_272}
+    assert kinds("mistral-7b") == {"sliding": 131_072}
+    assert kinds("gemma-3-1b") == {"growing": 4 * 1024, "sliding": 22 * 1024}
+    assert kinds("deepseek-v4-flash").keys() == {"compressed", "sliding"}
+    hybrid = answer(capsys, "qwen3.8-27b")["kv_cache"]
+    assert hybrid["by_kind"]["growing"] == 65_536 and hybrid["state_bytes_per_sequence"] > 150_994_944
+    assert hybrid["bytes"] == hybrid["bytes_per_sequence"] + hybrid["state_bytes_per_sequence"]
+
+
 def test_a_file_a_folder_and_a_name_agree(tmp_path, capsys):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(LLAMA))
@@ -87,6 +100,7 @@ def test_every_model_has_an_answer(model, chip, capsys):
     config = load(model).config
     assert found["parameters"]["total"] == params.count(config).total == sum(found["parameters"]["components"].values())
     assert found["kv_cache"]["bytes_per_token"] == cache.kv_bytes_per_token(config, "bf16")
+    assert sum(found["kv_cache"]["by_kind"].values()) == found["kv_cache"]["bytes_per_token"]
     for rows in ("prefill", "decode", "training"):
         if found["flops"][rows]:
             assert sum(found["flops"][rows].values()) == 2 * found["flops"][rows]["total"]
