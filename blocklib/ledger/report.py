@@ -180,6 +180,7 @@ def conventions(config: Config, asked: Question) -> list[str]:
     compressed = any(isinstance(m, CompressedAttention) for m in mixers)
     recurrent = any(isinstance(m, GatedDelta | KimiDelta) for m in mixers)
     shared = not config.encoder and config.tied and config.lm_head
+    itemised = _activations(config, asked)["bytes_per_token"] is not None
     form = sizes.format_of(asked.dtype)
     exact = f"{float(form.bits_per_weight):g} bits a weight"
     said = (
@@ -201,7 +202,8 @@ def conventions(config: Config, asked: Question) -> list[str]:
         ("compressed attention: every compressed entry is read, as if its indexer chose all: an upper bound",
          compressed),
         ("recurrent mixers: token by token, 6 FLOPs per element of the state", recurrent),
-        ("activations: what eager autograd keeps with fused norms and attention, nothing recomputed", True),
+        ("activations: what eager autograd keeps with fused norms and attention, nothing recomputed", itemised),
+        ("activations of this model's mixers are not itemised: what they keep depends on the kernel", not itemised),
         ("steps: matrix products in sequence, one pass", True),
         ("communication: one pass, bf16; a ring of p devices sends 2(p-1)/p of the tensor bytes from each", True),
         ("experts: dispatch fp8, combine bf16, all experts elsewhere", experts),

@@ -119,6 +119,8 @@ def test_conventions_concern_the_model(capsys):
     assert "beyond the 1,024 learned positions" in said("gpt2-small", "--seq-len", "2048")
     assert answer(capsys, "gpt2-small")["settings"]["seq_len"] == 1024
     assert "4.25 bits" in said("gpt-oss-20b", "--dtype", "mxfp4") and "bounds" in said("gpt2-small", "--chip", "a100")
+    assert "not itemised" in said("deepseek-v3") and "not itemised" not in said("mixtral-8x7b")
+    assert "why" in answer(capsys, "t5-base")["activations"]
     encoder = answer(capsys, "bert-base-uncased", "--chip", "h100")
     assert encoder["flops"]["decode"] is None and encoder["kv_cache"]["bytes_per_token"] == 0
     assert "decode" not in " ".join(encoder["conventions"]) and "decode_limit" not in encoder["roofline"]
