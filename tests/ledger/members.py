@@ -132,6 +132,7 @@ MEMBERS: dict[str, tuple[str, dict[str, Any]]] = {
     "deepseek v2 lite shape": ("DeepseekV2ForCausalLM", V2 | {
         "q_lora_rank": None, "attention_bias": True, "mlp_bias": True, "first_k_dense_replace": 2}),
     "deepseek v3": ("DeepseekV3ForCausalLM", V3),
+    "deepseek v3 biased": ("DeepseekV3ForCausalLM", V3 | {"attention_bias": True}),
     "deepseek v3 biased, no dense layer": ("DeepseekV3ForCausalLM", V3 | {
         "attention_bias": True, "first_k_dense_replace": 0, "q_lora_rank": None, "tie_word_embeddings": True}),
     "deepseek v4": ("DeepseekV4ForCausalLM", V4),

@@ -113,6 +113,15 @@ def test_blocks_that_differ_have_no_one_count():
     assert params.count(config).ffn == 72 + 3 * 72 + 18
 
 
+def test_weights_and_biases_of_a_block_add_up():
+    config = load("gpt2-small").config
+    assert (params.attention_weights(config), params.attention_biases(config)) == (4 * 768**2, 4 * 768)
+    assert (params.ffn_weights(config), params.ffn_biases(config)) == (2 * 768 * 3072, 3072 + 768)
+    sinks = load("gpt-oss-20b").config
+    assert params.attention_biases(sinks) == 4096 + 512 + 512 + 2880  # the learned sinks are no biases
+    assert params.attention_weights(sinks) == 2880 * (4096 + 1024 + 4096)
+
+
 def test_shared_blocks_are_stored_once():
     one = uniform(vocab_size=5, d_model=4, n_layers=6, n_heads=1, n_kv_heads=1, head_dim=4, d_ff=8, ffn="gelu",
                   norm="layernorm", tied=True, stored_layers=2, embedding_width=3)  # fmt: skip
