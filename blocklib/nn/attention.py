@@ -43,6 +43,7 @@ class SingleHeadAttention(nn.Module):
         self.o = nn.Linear(head_dim, d_model, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        """``(B, T, d)`` to the same shape."""
         return self.stages(x)["output"]
 
     def stages(self, x: Tensor) -> dict[str, Tensor]:

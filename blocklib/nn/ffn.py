@@ -65,6 +65,7 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        """``(…, d)`` to the same shape."""
         return self.down(self.activation(self.up(x)))
 
 
@@ -126,6 +127,7 @@ class GatedFeedForward(nn.Module):
         self.down = nn.Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        """``(…, d)`` to the same shape."""
         return self.down(self.join(self.gate(x), self.up(x)))
 
 

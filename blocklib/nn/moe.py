@@ -123,6 +123,7 @@ class MoE(nn.Module):
         self.experts, self.routing, self.shared, self.capacity = experts, routing, shared, capacity
 
     def forward(self, x: Tensor) -> Tensor:
+        """``(…, d)`` to the same shape."""
         tokens = x.flatten(0, -2)
         weights, chosen = self.route(tokens)
         out = torch.zeros_like(tokens)

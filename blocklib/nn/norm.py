@@ -31,6 +31,7 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model)) if affine else None
 
     def forward(self, x: Tensor) -> Tensor:
+        """``(…, d)`` to the same shape and dtype."""
         wide = _wide(x)
         centred = wide - wide.mean(-1, keepdim=True)
         unit = centred * torch.rsqrt(centred.square().mean(-1, keepdim=True) + self.eps)
@@ -56,6 +57,7 @@ class RMSNorm(nn.Module):
         self.gain = nn.Parameter(torch.ones(d_model)) if affine else None
 
     def forward(self, x: Tensor) -> Tensor:
+        """``(…, d)`` to the same shape and dtype."""
         wide = _wide(x)
         unit = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
         if self.gain is not None:
@@ -80,6 +82,7 @@ class ZeroCentredRMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
+        """``(…, d)`` to the same shape and dtype."""
         wide = _wide(x)
         unit = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
         return (unit * (1 + _wide(self.weight))).to(x.dtype)
@@ -143,6 +146,7 @@ class BatchNorm(nn.Module):
         self.register_buffer("running_var", torch.ones(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
+        """``(B, T, d)`` to the same shape; in training mode the running averages move."""
         mean, var = self.running_mean, self.running_var
         if self.training:
             tokens = x.flatten(0, -2)

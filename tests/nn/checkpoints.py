@@ -67,6 +67,8 @@ KINDS = [
     Kind("qwen2", "Qwen2", USUAL),
     Kind("qwen2-windows", "Qwen2", {**USUAL, "use_sliding_window": True, "sliding_window": WINDOW,
                                     "max_window_layers": 1, "rope_parameters": YARN}),
+    Kind("qwen2-patterned", "Qwen2", {**USUAL, "use_sliding_window": True, "sliding_window": WINDOW,
+                                      "max_window_layers": 1}),
     Kind("qwen3", "Qwen3", {**OWN_HEAD, "tie_word_embeddings": True}),
     Kind("qwen3-windows", "Qwen3", {**OWN_HEAD, "attention_bias": True, "use_sliding_window": True,
                                     "sliding_window": WINDOW, "layer_types": MIXED}),
@@ -79,6 +81,7 @@ KINDS = [
     Kind("gemma2-uncapped", "Gemma2", {**OWN_HEAD, "sliding_window": WINDOW, "attn_logit_softcapping": None,
                                        "final_logit_softcapping": None, "layer_types": MIXED[::-1]}),
     Kind("gemma3", "Gemma3", {**OWN_HEAD, "sliding_window": WINDOW, "layer_types": MIXED}, config="Gemma3Text"),
+    Kind("gemma3-patterned", "Gemma3", {**OWN_HEAD, "sliding_window": WINDOW, "num_hidden_layers": 7}, config="Gemma3Text"),
     Kind("gemma3-scaled", "Gemma3", {**OWN_HEAD, "sliding_window": WINDOW, "layer_types": MIXED, "rope_parameters": {
         "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000.0},
         "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}}, config="Gemma3Text"),

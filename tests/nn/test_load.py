@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 
@@ -146,6 +148,56 @@ def test_every_field_that_is_read_matters(tmp_path, name, field, value):
     assert error(ours, reference(ids()).logits) > 1e-3
     changed = type(reference).from_pretrained(folder, attn_implementation="eager")
     assert error(ours, changed(ids()).logits) <= TOLERANCE
+
+
+# Fields whose absence leaves the shapes of all tensors as they are.
+OPTIONAL = """
+    activation_function layer_norm_epsilon scale_attn_weights scale_attn_by_inverse_layer_idx n_inner n_ctx
+    hidden_act hidden_activation rms_norm_eps rope_parameters max_position_embeddings architectures
+    sliding_window layer_types max_window_layers use_sliding_window _sliding_window_pattern
+    query_pre_attn_scalar attn_logit_softcapping final_logit_softcapping use_bidirectional_attention
+    num_experts_per_tok swiglu_alpha swiglu_limit dtype use_cache
+""".split()
+LIKELY = [
+    "gpt2",
+    "llama",
+    "mistral",
+    "qwen2-patterned",
+    "qwen3",
+    "mixtral",
+    "olmo2",
+    "gemma2",
+    "gemma3-patterned",
+    "gpt-oss",
+]
+
+
+@pytest.mark.parametrize("name", LIKELY)
+@torch.no_grad()
+def test_absent_fields_have_the_defaults_of_the_published_class(tmp_path, name):
+    values = json.loads((checkpoint(name)[0] / "config.json").read_text())
+    # Without use_sliding_window the layer types would contradict it, which is refused.
+    absent = [f for f in OPTIONAL if f in values and (f, values[f]) != ("use_sliding_window", True)]
+    assert len(absent) >= 6
+    for field in absent:
+        folder = altered(tmp_path, name, config=lambda values, field=field: values.pop(field))
+        reference = type(checkpoint(name)[1]).from_pretrained(folder, attn_implementation="eager")
+        assert error(blocklib.nn.load(folder)(ids()), reference(ids()).logits) <= TOLERANCE, field
+
+
+@pytest.mark.parametrize("every", [None, 2, 3])
+@torch.no_grad()
+def test_gemma3_repeats_a_pattern_where_no_layers_are_named(tmp_path, every):
+    def patterned(values):
+        del values["layer_types"], values["_sliding_window_pattern"]
+        values |= {} if every is None else {"sliding_window_pattern": every}
+
+    folder = altered(tmp_path, "gemma3-patterned", config=patterned)
+    reference = type(checkpoint("gemma3-patterned")[1]).from_pretrained(folder, attn_implementation="eager")
+    model = blocklib.nn.load(folder)
+    full = [i for i, block in enumerate(model.blocks) if not isinstance(block.attention.pattern, SlidingWindow)]
+    assert full == list(range((every or 6) - 1, 7, every or 6))
+    assert error(model(ids()), reference(ids()).logits) <= TOLERANCE
 
 
 def older_rope(values):

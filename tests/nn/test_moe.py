@@ -83,11 +83,11 @@ def test_capacity_drops_by_priority():
     moe = MoE(2, Experts(2, 2, 3), TopKThenSoftmax(2), capacity=0.75)
     with torch.no_grad():
         moe.router.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
-    tokens = torch.tensor([[2.0, 1.0], [2.0, 1.0], [2.0, 1.0], [1.0, 2.0]])
-    # Three of each expert's queue: expert 0 is first choice of tokens 0, 1, 2, and second of 3; expert 1 of 3, then 0, 1, 2.
+    tokens = torch.tensor([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0], [2.0, 1.0]])
+    # Three places each. Expert 0: first choice of tokens 0, 2, 3, then second of 1. Expert 1: of 1, then 0, 2, 3.
     weights, chosen = moe.route(tokens)
-    assert chosen.tolist() == [[0, 1], [0, 1], [0, 1], [1, 0]]
-    assert (weights > 0).tolist() == [[True, True], [True, True], [True, False], [True, False]]
+    assert chosen.tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]
+    assert (weights > 0).tolist() == [[True, True], [True, False], [True, True], [True, False]]
     kept = torch.tensor([2.0, 1.0]).softmax(-1)
     torch.testing.assert_close(weights[0], kept)  # what stays keeps its weight
     wide = MoE(2, moe.experts, TopKThenSoftmax(2), capacity=1.0)

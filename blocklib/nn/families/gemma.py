@@ -58,8 +58,7 @@ def gemma3(fields: Fields) -> DecoderLM:
     shape = read_shape(fields, kv_heads=4, head_dim=256)
     fields.only("attn_logit_softcapping", None)
     core, norm = FusedDotProduct(_scale(fields)), _norm(fields)
-    every = fields.integer("sliding_window_pattern", None) or fields.integer("_sliding_window_pattern", None) or 6
-    fields.only("sliding_window_pattern", None, every)
+    every = fields.integer("sliding_window_pattern", 6)
     fields.only("_sliding_window_pattern", None, every)
     windows = read_layers(fields, shape.n_layers, _window(fields), lambda i: bool((i + 1) % every))
     full, local = _two_ropes(fields, shape.head_dim)
