@@ -13,6 +13,8 @@ import torch
 from safetensors.torch import load_file
 
 import blocklib.nn
+from blocklib.atlas.models import load as load_model
+from blocklib.ledger.params import count
 from blocklib.nn.families import FAMILIES, weights
 from blocklib.nn.families.fields import CheckpointError, Fields
 from tests.nn.checkpoints import LAYERS, LLAMA3, VOCAB, altered, checkpoint, ids
@@ -246,3 +248,23 @@ def test_building_blocks_load_no_reader():
     code = "import sys, blocklib.nn.attention; print([m for m in sys.modules if 'nn.famil' in m or 'safetensors' in m])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+ATLAS = Path(__file__).parents[2] / "blocklib" / "atlas" / "data" / "configs"
+PUBLISHED = {
+    "llama-3-8b": 8_030_261_248, "llama-3.1-405b": 405_853_388_800, "mixtral-8x7b": 46_702_792_704,
+    "gpt2-small": 124_439_808, "gemma-2-9b": 9_241_705_984, "gemma-3-1b": 999_885_952, "gpt-oss-20b": 20_914_757_184,
+    "qwen3-8b": 8_190_735_360, "mistral-7b": 7_241_732_096,
+}  # fmt: skip
+
+
+def test_published_configs_are_accepted_and_have_the_published_sizes():
+    sizes = {}
+    for path in sorted(ATLAS.glob("*.json")):
+        fields = Fields(json.loads(path.read_text()), path.name)
+        if fields.values.get("model_type") in FAMILIES:
+            model = fields.choice("model_type", FAMILIES).model(fields)
+            sizes[path.stem] = sum(weight.numel() for weight in model.parameters())
+            assert {weight.device.type for weight in model.parameters()} == {"meta"}
+    assert {name: sizes[name] for name in PUBLISHED} == PUBLISHED
+    assert {name: size for name, size in sizes.items() if size != count(load_model(name).config).total} == {}
