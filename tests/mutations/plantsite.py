@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blocklib.claims import sources
+from blocklib.facts.registry import Registry
 from blocklib.site import twins
 from tests.conftest import ROOT
 from tests.site.conftest import Project, make_project
@@ -275,10 +276,20 @@ class PlantSite(Project):
         shutil.copytree(ROOT / "blocklib", self.root / "blocklib")
         for path, text in FILES.items():
             self.write(path, text)
+        self.write_tests_of_facts()
         library = sources.load(ROOT).entries
         cited = dict.fromkeys(cite.key for cite in sources.citations(self.root))
         self.write("docs/sources.bib", "\n".join(library[key].bibtex() for key in cited))
         self.sign()
+
+    def write_tests_of_facts(self) -> None:
+        """The tests that facts name, as stubs: that they exist is checked here, what they say elsewhere."""
+        registry = Registry(self.root)
+        named = {test for name in registry.sites for test in registry.lookup(name).tests}
+        for path in {test.split("::")[0] for test in named}:
+            names = sorted(test.split("::")[-1] for test in named if test.startswith(f"{path}::"))
+            if not (self.root / path).exists():
+                self.write(path, "".join(f"def {name}():\n    pass\n\n\n" for name in names))
 
     def env(self, **more: str) -> dict[str, str]:
         return super().env(PYTHONPATH=str(self.root), **more)
