@@ -85,8 +85,8 @@ Usually the addition comes first.
 ///
 """,
     "docs/primer/paths.facts": "[all]: fact:implicit_paths?blocks\n",
-    "docs/index.zh.md": "# 首页 { #top }\n\n欢迎。\n",
-    "docs/index.en.md": "# Home { #top }\n\nWelcome.\n",
+    "docs/index.zh.md": "---\ntitle: 首页\ndescription: 欢迎。\n---\n\n# 首页 { #top }\n\n欢迎。\n",
+    "docs/index.en.md": "---\ntitle: Home\ndescription: Welcome.\n---\n\n# Home { #top }\n\nWelcome.\n",
     "docs/claims.toml": """\
 [paths-share]
 grade = "proved"
