@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from blocklib.atlas.models import AtlasError, Value
+from blocklib.atlas.files import AtlasError, refusals, refuse_unused_sources
+from blocklib.atlas.models import Value
 from blocklib.ledger.parts import ConfigError, shown
 from blocklib.ledger.roofline import Machine
 from blocklib.problems import nearest
@@ -105,7 +106,7 @@ def load_chip(chip_id: str) -> Chip:
 
 def parse_chip(chip_id: str, text: str, where: str) -> Chip:
     """Read the text of a chip file; ``where`` names it in messages. Raises :class:`AtlasError` as :func:`load_chip`."""
-    try:
+    with refusals(where):
         raw = tomllib.loads(text)
         values = {}
         for key, entry in raw["values"].items():
@@ -115,18 +116,9 @@ def parse_chip(chip_id: str, text: str, where: str) -> Chip:
             values[key] = Value(number, raw["sources"][entry["source"]])
         for key in ("bf16", *_OTHER):
             values[key]
-        unused = set(raw["sources"]) - {entry["source"] for entry in raw["values"].values()}
-        made = Chip(chip_id, raw["name"], raw["full_name"], tuple(raw["aliases"]), raw["vendor"], raw["note"],
+        refuse_unused_sources(raw, where)
+        return Chip(chip_id, raw["name"], raw["full_name"], tuple(raw["aliases"]), raw["vendor"], raw["note"],
                     MappingProxyType(values))  # fmt: skip
-    except tomllib.TOMLDecodeError as error:
-        raise AtlasError(f"not valid TOML: {error}", where=where) from error
-    except KeyError as error:
-        raise AtlasError(f"{error.args[0]!r} is missing", where=where) from error
-    except TypeError as error:
-        raise AtlasError(f"the values do not make a chip: {error}", where=where) from error
-    if unused:
-        raise AtlasError(f"no value uses the source {sorted(unused)[0]!r}", where=where)
-    return made
 
 
 def find_chip(name: str) -> str:

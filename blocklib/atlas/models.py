@@ -21,9 +21,9 @@ from types import MappingProxyType
 from typing import Any
 
 from blocklib.atlas.described import described
+from blocklib.atlas.files import AtlasError, refusals, refuse_unused_sources
 from blocklib.ledger import reader
 from blocklib.ledger.config import Config
-from blocklib.problems import BlocklibError
 
 FOLDER = Path(__file__).parent / "data"
 
@@ -43,10 +43,6 @@ PRIMER_IDS = (
 
 # Values that a file may state beyond those of the shape.
 _BESIDE_CONFIG = ("context_length",)
-
-
-class AtlasError(BlocklibError):
-    """A model that the atlas does not hold, or a model file that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -116,20 +112,12 @@ def parse(model_id: str, text: str, where: str) -> Model:
     Raises:
         AtlasError, ConfigError: as :func:`load`.
     """
-    try:
+    with refusals(where):
         raw = tomllib.loads(text)
         values = {key: _value(raw["sources"], key, entry, where) for key, entry in raw["values"].items()}
-        unused = set(raw["sources"]) - {entry["source"] for entry in raw["values"].values()}
         header = (raw["name"], tuple(raw["aliases"]), raw["organisation"], raw["year"])
         published = tuple(Published(**figure) for figure in raw.get("published", ()))
-    except tomllib.TOMLDecodeError as error:
-        raise AtlasError(f"not valid TOML: {error}", where=where) from error
-    except KeyError as error:
-        raise AtlasError(f"{error.args[0]!r} is missing", where=where) from error
-    except TypeError as error:
-        raise AtlasError(f"a table has the wrong shape: {error}", where=where) from error
-    if unused:
-        raise AtlasError(f"no value uses the source {sorted(unused)[0]!r}", where=where)
+        refuse_unused_sources(raw, where)
     config = reader.read(FOLDER / "configs" / f"{model_id}.json")
     _agree(values, config, where)
     unverified = tuple(raw.get("unverified", ()))

@@ -82,7 +82,7 @@ BROKEN = {
     '[values]': ('spare = "?"\n[values]', "no value uses the source 'spare'"),
     'name = "H100"': ('name = ', "not valid TOML"),
     'vendor = "NVIDIA"': ('', "'vendor' is missing"),
-    'aliases = [': ('aliases = 5 #', "do not make a chip"),
+    'aliases = [': ('aliases = 5 #', "a table has the wrong shape"),
     'bf16 = {': ('fp8 = {', "not valid TOML"),
     'value = 3_350_000_000_000': ('value = 0', "'bandwidth' is unknown or no positive integer"),
 }  # fmt: skip

@@ -65,6 +65,29 @@ def test_keyboard_alone_reaches_every_control_and_number(visit, address):
         assert wanted and not missing, f"{len(missing)} of {wanted} never got the focus"
 
 
+PLACE = """skip => { const now = document.activeElement, table = skip.nextElementSibling;
+  return table.contains(now) ? 'inside' : table.compareDocumentPosition(now) & 4 ? 'past' : 'before'; }"""
+
+
+@pytest.mark.parametrize("address", [*PAGES[:2], *WITH_EXHIBITS[:4], "reference/sources/", "en/reference/numbers/"])
+def test_a_link_skips_past_each_table_of_links(visit, address):
+    with visit(width=1280) as v:
+        page = v.open(address)
+        long = page.evaluate("""[...document.querySelectorAll('.md-content table')]
+          .filter(t => t.querySelectorAll('a[href]').length >= 3).length""")
+        skips = page.locator(".tl-skip")
+        assert skips.count() == long
+        for skip in skips.all():
+            skip.focus()
+            assert skip.bounding_box()["height"] > 15, "the link shows itself when it has the focus"
+            page.keyboard.press("Tab")
+            assert skip.evaluate(PLACE) == "inside"  # control: without it the table's links come first
+            skip.focus()
+            page.keyboard.press("Enter")
+            page.keyboard.press("Tab")
+            assert skip.evaluate(PLACE) == "past"
+
+
 @pytest.mark.parametrize("address", WITH_EXHIBITS[:2])
 def test_a_number_opens_its_card_and_escape_closes_it(visit, address):
     for width in (360, 1280):
