@@ -1,0 +1,1 @@
+"""Exhibits of the essay on the design of the block."""
