@@ -1,4 +1,4 @@
-"""The closure of the claims, both ways: pages ↔ docs/claims.toml ↔ tests, sources and experiments.
+"""The closure of the claims, both ways: pages ↔ entries ↔ tests, sources and experiments.
 
 Static: pages are read as text, tests by ``ast``. The tests themselves are run by pytest, the same names.
 """
@@ -58,9 +58,9 @@ def _check_pages(root: Path, registry: Registry) -> Iterator[Problem]:
         if not use.claim:
             yield Problem(use.path, use.line, "a claim block without an id; write /// claim | its-id")
             continue
-        if use.claim not in registry.claims:
+        if use.claim not in registry.claims and use.claim not in registry.unread:
             hint = nearest(use.claim, registry.claims) if IDENT.match(use.claim) else "; an id is lower-case ASCII"
-            yield Problem(use.path, use.line, f"claim {use.claim!r} has no entry in {registry.file.path}{hint}")
+            yield Problem(use.path, use.line, f"claim {use.claim!r} has no entry in {registry.names()}{hint}")
         if not use.body:
             yield Problem(use.path, use.line, f"claim {use.claim!r} says nothing: its block is empty or not closed")
         used.setdefault(use.claim, []).append(use)
@@ -85,35 +85,39 @@ def _check_pages(root: Path, registry: Registry) -> Iterator[Problem]:
                 )
     for claim in registry.claims.values():
         if claim.id not in used:
-            yield Problem(registry.file.path, claim.line, f"claim {claim.id!r} stands on no page")
+            yield Problem(claim.path, claim.line, f"claim {claim.id!r} stands on no page")
+        elif claim.page and claim.page not in {use.page for use in used[claim.id]}:
+            where = f"it stands on {used[claim.id][0].path}"
+            yield Problem(claim.path, claim.line, f"claim {claim.id!r} is not a claim of this page; {where}")
 
 
 def _check_tests(registry: Registry, found: evidence.Evidence) -> Iterator[Problem]:
-    path = registry.file.path
     marked: dict[str, list[evidence.Marker]] = {}
     for test in found.tests.values():
         for marker in test.markers:
             claim = registry.claims.get(marker.claim)
+            if claim is None and marker.claim in registry.unread:
+                continue
             if claim is None:
                 yield Problem(
                     marker.path,
                     marker.line,
                     f"marker names claim {marker.claim!r}, "
-                    f"which {path} does not have{nearest(marker.claim, registry.claims)}",
+                    f"which {registry.names()} does not have{nearest(marker.claim, registry.claims)}",
                 )
             elif test.name not in claim.tests:
                 yield Problem(
                     marker.path,
                     marker.line,
                     f"marked as evidence of claim {claim.id!r}, "
-                    f"whose tests in {path} (line {claim.line}) do not list {test.name}",
+                    f"whose tests in {claim.path} (line {claim.line}) do not list {test.name}",
                 )
             elif test.idle:
                 yield Problem(test.path, test.line, f"evidence of claim {claim.id!r}, but marked {test.idle}")
             else:
                 marked.setdefault(claim.id, []).append(marker)
     for claim in registry.claims.values():
-        line = registry.file.line(claim.id, "tests")
+        path, line = claim.path, registry.line(claim, "tests")
         missing = len(claim.tests)
         for name in claim.tests:
             test = found.tests.get(name)
@@ -148,12 +152,11 @@ def _check_tests(registry: Registry, found: evidence.Evidence) -> Iterator[Probl
 
 
 def _check_references(root: Path, claim: Claim, registry: Registry, library: sources.Library) -> Iterator[Problem]:
-    path = registry.file.path
     for citation in claim.sources:
         if citation.key not in library.entries:
             yield Problem(
-                path,
-                registry.file.line(claim.id, "sources"),
+                claim.path,
+                registry.line(claim, "sources"),
                 f"claim {claim.id!r}: no entry {citation.key!r} in "
                 f"{sources.SOURCES_FILE}{nearest(citation.key, library.entries)}",
             )
@@ -161,7 +164,7 @@ def _check_references(root: Path, claim: Claim, registry: Registry, library: sou
         results = root / RESULTS
         if not (results / name).is_dir() and not any(results.glob(f"{name}*.json")):
             yield Problem(
-                path,
-                registry.file.line(claim.id, "experiments"),
+                claim.path,
+                registry.line(claim, "experiments"),
                 f"claim {claim.id!r}: experiment {name!r} has no results under {RESULTS}",
             )

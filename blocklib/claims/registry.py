@@ -1,4 +1,8 @@
-"""The claims of the site, one table each in docs/claims.toml: grade, ledger, evidence, how it is known."""
+"""The claims of the site, one table each: grade, ledger, evidence, how it is known.
+
+They stand in docs/claims.toml or beside the page that argues them: those of docs/design/qkv.zh.md and
+docs/design/qkv.en.md in docs/design/qkv.claims.toml. Ids are unique over all files.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from blocklib.problems import BlocklibError, Problem
 from blocklib.text import LANGS, Text
 
 CLAIMS_FILE = "docs/claims.toml"
+BESIDE = ".claims.toml"  # after the name of a page: its claims, beside it
 IDENT = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 _TEST = re.compile(r"tests/[\w/]+\.py(?:::\w+)+\Z")
 _FIELDS = {"grade", "ledger", "tests", "sources", "experiments", "how"}
@@ -146,25 +151,45 @@ class Claim:
     sources: tuple[Citation, ...] = ()
     experiments: tuple[str, ...] = ()
     line: int = 0
+    path: str = CLAIMS_FILE
 
     @property
     def anchor(self) -> str:
         return f"claim-{self.id}"
 
+    @property
+    def page(self) -> str:
+        """The page beside which the claim is entered (``design/qkv``); "" for docs/claims.toml."""
+        return self.path.removeprefix("docs/").removesuffix(BESIDE) if self.path.endswith(BESIDE) else ""
+
 
 @dataclass(frozen=True)
 class Registry:
-    """All claims by id, in the order of the file, and everything that is wrong with the file."""
+    """All claims by id, in the order of ``files`` and within each file, and everything that is wrong with them."""
 
     claims: dict[str, Claim]
     problems: tuple[Problem, ...]
-    file: TomlFile
+    files: dict[str, TomlFile]
 
     def __getitem__(self, ident: str) -> Claim:
         """The claim ``ident``; raises :class:`ClaimError` naming the nearest id."""
         if ident not in self.claims:
-            raise ClaimError(f"no claim {ident!r} in {CLAIMS_FILE}{nearest(ident, self.claims)}")
+            raise ClaimError(f"no claim {ident!r} in {self.names()}{nearest(ident, self.claims)}")
         return self.claims[ident]
+
+    @cached_property
+    def unread(self) -> frozenset[str]:
+        """Ids entered in files that could not be read: they are not missing, and the file is reported."""
+        broken = (file for file in self.files.values() if file.problems)
+        return frozenset(place for file in broken for place in file.places if isinstance(place, str))
+
+    def names(self) -> str:
+        """The files in words, for messages."""
+        return CLAIMS_FILE if len(self.files) == 1 else f"{CLAIMS_FILE} or any page's {BESIDE}"
+
+    def line(self, claim: Claim, key: str) -> int:
+        """The line of a claim's field in ``claim.path``, else of the claim."""
+        return self.files[claim.path].line(claim.id, key)
 
     @cached_property
     def tests(self) -> dict[str, list[str]]:
@@ -183,19 +208,31 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def load(root: Path) -> Registry:
-    """Read docs/claims.toml under ``root``. Faults are collected, one message each; nothing is raised."""
-    file = read_toml(root, CLAIMS_FILE)
-    problems = list(file.problems)
+    """Read docs/claims.toml under ``root``, then every ``PAGE.claims.toml`` by path.
+
+    Faults are collected, one message each with its own file and line; nothing is raised.
+    """
+    beside = sorted(path.relative_to(root).as_posix() for path in (root / "docs").rglob(f"*{BESIDE}"))
+    files = {path: read_toml(root, path) for path in (CLAIMS_FILE, *beside)}
+    problems: list[Problem] = []
     claims: dict[str, Claim] = {}
-    for ident, table in file.data.items():
-        if not isinstance(table, dict):
-            problems.append(
-                Problem(file.path, file.line("", ident), f"expected a table [{ident}], found a single value")
-            )
-            continue
-        reader = _Reader(file, ident, table, problems)
-        claims[ident] = reader.claim()
-    return Registry(claims, tuple(problems), file)
+    for path, file in files.items():
+        problems += file.problems
+        page = path.removesuffix(BESIDE)
+        if path.endswith(BESIDE) and not any((root / f"{page}.{lang}.md").is_file() for lang in LANGS):
+            problems.append(Problem(path, 0, f"claims beside no page: there is neither {page}.zh.md nor {page}.en.md"))
+        for ident, table in file.data.items():
+            if not isinstance(table, dict):
+                message = f"expected a table [{ident}], found a single value"
+                problems.append(Problem(path, file.line("", ident), message))
+                continue
+            claim = _Reader(file, ident, table, problems).claim()
+            if ident in claims:
+                first = claims[ident]
+                message = f"claim {ident!r} stands already in {first.path}:{first.line}"
+                problems.append(Problem(path, claim.line, message))
+            claims.setdefault(ident, claim)
+    return Registry(claims, tuple(problems), files)
 
 
 class _Reader:
@@ -234,7 +271,8 @@ class _Reader:
             self.fault("graded cited but names no source")
         if grade == "measured" and not experiments:
             self.fault("graded measured but names no experiment")
-        return Claim(self.ident, grade, ledger, self.how(), tests, sources, experiments, self.file.line(self.ident))
+        line = self.file.line(self.ident)
+        return Claim(self.ident, grade, ledger, self.how(), tests, sources, experiments, line, self.file.path)
 
     def choice(self, key: str, known: dict[str, Any]) -> str:
         value = self.table.get(key)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from blocklib.claims.registry import CLAIMS_FILE, Citation, nearest
+from blocklib.claims.registry import Citation, nearest
 from blocklib.claims.registry import load as load_claims
 from blocklib.claims.tomlfile import read_toml
 from blocklib.problems import Problem
@@ -204,9 +204,9 @@ def citations(root: Path) -> list[Cite]:
 def _claim_cites(root: Path) -> Iterator[Cite]:
     registry = load_claims(root)
     for claim in registry.claims.values():
-        line = registry.file.line(claim.id, "sources")
+        line = registry.line(claim, "sources")
         for citation in claim.sources:
-            yield Cite("claim", claim.id, citation.key, citation.place, CLAIMS_FILE, line)
+            yield Cite("claim", claim.id, citation.key, citation.place, claim.path, line)
 
 
 def _fact_cites(root: Path) -> Iterator[Cite]:

@@ -18,7 +18,8 @@ _QUOTES = ('"""', "'''")
 
 @dataclass(frozen=True)
 class TomlFile:
-    """``data`` is empty when the file cannot be read; ``problems`` then says why, with the line.
+    """``data`` is empty when the file cannot be read; ``problems`` then says why, with the line, and ``places``
+    holds what looks like a table or key.
 
     ``places`` maps a table's name (``"term#3"`` for the third ``[[term]]``, counted from zero) or
     ``(table, key)`` to a line number; ``""`` is the table before the first header.
@@ -50,7 +51,7 @@ def read_toml(root: Path, relative: str, *, required: bool = True) -> TomlFile:
         found = _SYNTAX.search(str(error))
         line = int(found[1]) if found else text.count("\n") + 1
         message = f"not valid TOML: {_SYNTAX.sub('', str(error))}"
-        return TomlFile(relative, {}, {}, (Problem(relative, line, message),))
+        return TomlFile(relative, {}, _places(text), (Problem(relative, line, message),))
 
 
 def unquoted(name: str) -> str:

@@ -162,7 +162,7 @@ class Job:
     # ---- while Markdown is converted --------------------------------------------------------------
 
     def claim(self, ident: str, number: int) -> ClaimParts:
-        """Furnish a claim block from docs/claims.toml."""
+        """Furnish a claim block from its entry."""
         claim = self.build.claims[ident]
         return reference.claim_parts(claim, number, self.lang, self.build.sources, self.build.url(self.lang))
 
@@ -183,6 +183,8 @@ class Job:
 
     def fault(self, kind: str, ident: str, error: BlocklibError) -> None:
         """Note a claim or exhibit that could not be furnished, at its line."""
+        if kind == "claim" and ident in self.build.claims.unread:
+            return  # its file is reported
         self.build.note(self.path, self._line_of(rf"^[ \t]*/// {kind} \|\s*{re.escape(ident)}\s*$"), error)
 
     def block(self, fence: str, line: int, convert: Callable[[str], str]) -> str:

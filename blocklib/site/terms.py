@@ -9,7 +9,6 @@ from pathlib import Path
 
 from blocklib.claims import sources
 from blocklib.claims.pages import pages
-from blocklib.claims.registry import CLAIMS_FILE
 from blocklib.claims.registry import load as load_claims
 from blocklib.claims.tomlfile import TomlFile, read_toml
 from blocklib.problems import Problem
@@ -192,9 +191,9 @@ def check(root: Path) -> list[Problem]:
     registry = load_claims(root)
     for claim in registry.claims.values():
         for lang in LANGS:
-            line = registry.file.line(claim.id, f"how.{lang}")
+            line = registry.line(claim, f"how.{lang}")
             for _, form, term in spellers[lang].find(claim.how[lang]):
-                problems.append(Problem(CLAIMS_FILE, line, _message(form, term, lang)))
+                problems.append(Problem(claim.path, line, _message(form, term, lang)))
     return sorted(set(problems))
 
 

@@ -76,6 +76,57 @@ def test_a_measured_claim_needs_results(tmp_path):
     assert closure.check(tmp_path) == []
 
 
+PATHS = "docs/primer/paths.claims.toml"
+
+
+def moved(tmp_path, beside):
+    """The site with its last claim entered in the file ``beside`` instead."""
+    write_site(tmp_path)
+    file = tmp_path / "docs/claims.toml"
+    text = file.read_text()
+    at = text.index("[add-then-norm]")
+    file.write_text(text[:at])
+    (tmp_path / beside).write_text("# a page's own\n\n" + text[at:])
+    return tmp_path
+
+
+def test_a_claim_entered_beside_its_page(tmp_path):
+    assert closure.check(moved(tmp_path, PATHS)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ('"convention"', '"computed"', 3, "claim 'add-then-norm': graded computed but has no test"),
+        ('ledger = "both"', 'ledger = "both"\ntests = ["tests/paths/test_paths.py::test_none"]', 6, "does not exist"),
+        ('ledger = "both"', 'ledger = "both"\nsources = ["veit2015, abstract"]', 6, "no entry 'veit2015'"),
+        ('ledger = "both"', 'ledger = "both"\nexperiments = ["arm"]', 6, "experiment 'arm' has no results"),
+        ("[add-then-norm]", "[short-paths]", 3, "stands already in docs/claims.toml:11"),
+    ],
+)
+def test_faults_beside_a_page_are_reported_there(tmp_path, old, new, line, message):
+    file = moved(tmp_path, PATHS) / PATHS
+    assert file.read_text().count(old) == 1
+    file.write_text(file.read_text().replace(old, new))
+    assert (PATHS, line) in [(p.path, p.line) for p in closure.check(tmp_path) if message in p.message]
+
+
+def test_a_marker_names_the_file_of_its_claim(tmp_path):
+    file = moved(tmp_path, PATHS) / "tests/paths/test_paths.py"
+    file.write_text(file.read_text() + '\n\n@pytest.mark.claim("add-then-norm")\ndef test_more():\n    pass\n')
+    assert [p.message for p in closure.check(tmp_path)] == [
+        "marked as evidence of claim 'add-then-norm', "
+        f"whose tests in {PATHS} (line 3) do not list tests/paths/test_paths.py::test_more"
+    ]
+
+
+def test_a_claim_beside_a_page_on_which_it_does_not_stand(tmp_path):
+    moved(tmp_path, "docs/index.claims.toml")
+    assert [str(p) for p in closure.check(tmp_path)] == [
+        "docs/index.claims.toml:3: claim 'add-then-norm' is not a claim of this page; it stands on docs/primer/paths.en.md"
+    ]
+
+
 def test_titles(tmp_path):
     write_site(tmp_path, sign=False)
     assert titles(tmp_path, "zh") == {"index": "首页", "primer/paths": "路径"}

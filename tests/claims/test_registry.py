@@ -88,6 +88,66 @@ def test_missing_and_unreadable_files(tmp_path):
     assert "not UTF-8" in load(tmp_path).problems[0].message
 
 
+BESIDE = "docs/design/qkv.claims.toml"
+
+
+def beside(tmp_path, text, page=True):
+    """The registry with ``text`` as the claims of a page, which is there or not."""
+    folder = tmp_path / "docs/design"
+    folder.mkdir(parents=True)
+    (tmp_path / BESIDE).write_text(text, encoding="utf-8")
+    if page:
+        (folder / "qkv.zh.md").write_text("# 三个投影 { #qkv }\n", encoding="utf-8")
+    return write(tmp_path, GOOD)
+
+
+def test_claims_beside_a_page_come_after_those_of_the_site(tmp_path):
+    registry = beside(tmp_path, "\n" + GOOD.replace("first-claim", "a-claim"))
+    assert registry.problems == () and list(registry.claims) == ["first-claim", "a-claim"]
+    claim = registry["a-claim"]
+    assert (claim.path, claim.line, registry.line(claim, "how.en")) == (BESIDE, 3, 12)
+    assert (claim.page, registry["first-claim"].page) == ("design/qkv", "")
+    assert registry.line(registry["first-claim"], "how.en") == 11
+    assert len(registry.tests["tests/a/test_a.py::test_x"]) == 2
+
+
+def test_files_of_pages_are_read_by_path(tmp_path):
+    for name in ("ledgers/z", "b", "a/c"):
+        file = tmp_path / f"docs/{name}.claims.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(GOOD.replace("first-claim", name.replace("/", "-")), encoding="utf-8")
+    assert list(write(tmp_path, GOOD).files)[1:] == [f"docs/{name}.claims.toml" for name in ("a/c", "b", "ledgers/z")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ('grade = "proved"', 'grade = "prooved"', 3, "unknown grade 'prooved'"),
+        ("how.en", 'note = "x"\nhow.en', 11, "unknown field 'note'"),
+        ("# comment", "stray = 1", 1, "expected a table"),
+        ('ledger = "both"', 'ledger = "both', 4, "not valid TOML"),
+        ("a-claim", "first-claim", 2, "claim 'first-claim' stands already in docs/claims.toml:2"),
+    ],
+)
+def test_each_fault_beside_a_page_has_that_file_and_line(tmp_path, old, new, line, message):
+    text = GOOD.replace("first-claim", "a-claim")
+    assert text.count(old) == 1
+    problems = beside(tmp_path, text.replace(old, new)).problems
+    assert [(p.path, p.line) for p in problems] == [(BESIDE, line)] and message in problems[0].message
+
+
+def test_claims_of_a_broken_file_are_unread_not_unknown(tmp_path):
+    registry = beside(tmp_path, GOOD.replace("first-claim", "a-claim").replace('"both"', '"both'))
+    assert list(registry.claims) == ["first-claim"] and registry.unread == {"a-claim"}
+
+
+def test_claims_beside_no_page(tmp_path):
+    problems = beside(tmp_path, GOOD.replace("first-claim", "a-claim"), page=False).problems
+    assert [str(p) for p in problems] == [
+        f"{BESIDE}: claims beside no page: there is neither docs/design/qkv.zh.md nor docs/design/qkv.en.md"
+    ]
+
+
 def test_unknown_claim_names_the_nearest(tmp_path):
     with pytest.raises(ClaimError, match="did you mean 'first-claim'"):
         write(tmp_path, GOOD)["first-clam"]

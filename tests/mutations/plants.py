@@ -7,6 +7,7 @@ from tests.mutations.plantsite import FILES, Edit, Fault, Plant
 ZH, EN, FACTS = "docs/primer/account.zh.md", "docs/primer/account.en.md", "docs/primer/account.facts"
 INDEX_ZH, INDEX_EN = "docs/index.zh.md", "docs/index.en.md"
 CLAIMS, TESTS = "docs/claims.toml", "tests/evidence/test_paths.py"
+BESIDE = ("docs/primer/evidence.claims.toml", "docs/primer/beside.claims.toml")
 RUN_ZH, RUN_EN = "docs/primer/run.zh.md", "docs/primer/run.en.md"
 
 
@@ -83,8 +84,14 @@ TWINS = [
 
 EVIDENCE = [
     Plant("a claim without a test",
-          (Edit(CLAIMS, 'grade = "convention"', 'grade = "computed"'),),
-          (Fault(CLAIMS, "[addition-first]", "graded computed but has no test"),)),
+          (Edit(BESIDE[0], 'grade = "convention"', 'grade = "computed"'),),
+          (Fault(BESIDE[0], "[addition-first]", "graded computed but has no test"),)),
+    Plant("an unknown field beside a page", (Edit(BESIDE[0], 'ledger = "both"', 'ledger = "both"\nnote = "x"'),),
+          (Fault(BESIDE[0], 'note = "x"', "unknown field 'note'"),)),
+    Plant("broken TOML beside a page", (Edit(BESIDE[1], 'ledger = "runtime"', 'ledger = "runtime'),),
+          (Fault(BESIDE[1], 'ledger = "runtime', "not valid TOML"),)),
+    Plant("claims beside no page", (Edit("docs/primer/gone.claims.toml", new="# none yet\n"),),
+          (Fault("docs/primer/gone.claims.toml", says="claims beside no page", whole=True),)),
     Plant("a claim whose test is gone", (Edit(TESTS, "def test_share():", "def test_shared():"),),
           (Fault(CLAIMS, "tests = [", "test_share does not exist"),
            Fault(TESTS, '("paths-share")', "do not list tests/evidence/test_paths.py::test_shared"),

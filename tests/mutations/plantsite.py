@@ -181,11 +181,22 @@ tests = [
 how.zh = "改一个模块，一半的路径跟着变。"
 how.en = "Change one module and half of the paths change."
 
+""",
+    "docs/primer/evidence.claims.toml": """\
 [addition-first]
 grade = "convention"
 ledger = "both"
 how.zh = "多数实现如此。"
 how.en = "Most implementations do so."
+""",
+    "docs/primer/beside.zh.md": _page("旁边", "/// claim | entered-beside\n旁边有一份断言。\n///\n"),
+    "docs/primer/beside.en.md": _page("Beside", "/// claim | entered-beside\nA claim is entered beside.\n///\n"),
+    "docs/primer/beside.claims.toml": """\
+[entered-beside]
+grade = "convention"
+ledger = "runtime"
+how.zh = "惯例如此。"
+how.en = "A convention."
 """,
     "docs/terms.toml": """\
 [[term]]

@@ -95,6 +95,16 @@ def test_where_the_form_stands_and_what_to_write(tmp_path):
     assert "'残差流'" in problems[1].message and "docs/terms.toml, line 1" in problems[1].message
 
 
+def test_a_form_in_the_claims_beside_a_page(tmp_path):
+    site = write_site(tmp_path, sign=False)
+    text = (site / "docs/claims.toml").read_text()
+    at = text.index("[add-then-norm]")
+    (site / "docs/claims.toml").write_text(text[:at])
+    beside = "docs/primer/paths.claims.toml"
+    (site / beside).write_text(text[at:].replace("Most implementations", "Most residue streams"))
+    assert [(p.path, p.line) for p in check(site)] == [(beside, 5)]
+
+
 GOOD = '[[term]]\nid = "a"\nzh = "甲"\nen = "a term"\nforbidden_en = ["bad"]\nnote.zh = "某"\nnote.en = "x"\n'
 
 
