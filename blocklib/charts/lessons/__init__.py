@@ -1,0 +1,1 @@
+"""Exhibits of the lessons, one module a lesson."""
