@@ -17,7 +17,7 @@ def pair(vector):
     return "  ".join(f"{entry:.2f}" for entry in vector)
 
 rows = []
-for name, row, own, read in zip(names, weights, v, mixed):
+for name, row, own, read in zip(names, weights, v, mixed, strict=True):
     cells = [f"{w:.2f}" if w else "·" for w in row]
     rows.append((name, *cells, pair(own), pair(read)))
 show.table((Text("读者", "reader"), *names,

@@ -11,7 +11,7 @@ weights = attention_weights(x, x)          # nothing is projected
 out = weights @ x
 
 rows = [(name, *(f"{w:.2f}" for w in row))
-        for name, row in zip(names, weights)]
+        for name, row in zip(names, weights, strict=True)]
 show.table((Text("谁在读", "reader"), *names), rows)
 show(Text("得分等于自己的转置：", "scores equal their transpose:"),
      torch.equal(x @ x.T, (x @ x.T).T))

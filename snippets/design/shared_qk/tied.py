@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import torch
 
 from blocklib import Text, show
@@ -10,7 +12,7 @@ w_q, w_k = torch.randn(2, 6, 4, dtype=torch.float64) / 2
 def trip(p, *stops):
     """Product of the weights met on a round trip."""
     product = 1.0
-    for here, there in zip(stops, stops[1:]):
+    for here, there in pairwise(stops):
         product *= p[here, there]
     return product
 
@@ -28,6 +30,6 @@ names = (Text("得分，狗读咬", "score, dog reads bites"),
          Text("绕一圈的乘积", "product of a round trip"),
          Text("反着绕", "the other way round"))
 rows = [(name, *(f"{value:.3f}" for value in pair))
-        for name, *pair in zip(names, *columns)]
+        for name, *pair in zip(names, *columns, strict=True)]
 show.table((Text("量", "quantity"), Text("共用一个矩阵", "one matrix"),
             Text("各用各的", "two matrices")), rows)
