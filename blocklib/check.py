@@ -13,7 +13,7 @@ from blocklib.facts.check import Report, check_pages
 from blocklib.facts.files import find_root
 from blocklib.facts.fingerprint import ROOT
 from blocklib.problems import BlocklibError, Problem, UsageError
-from blocklib.site import blocks, front, redirects, terms, twins
+from blocklib.site import blocks, front, later, redirects, terms, twins
 
 
 def exhibits(root: Path) -> list[Problem]:
@@ -30,7 +30,7 @@ def exhibits(root: Path) -> list[Problem]:
     ]
 
 
-CHECKERS = (closure.check, sources.check, vouchers.check, blocks.check, front.check, terms.check, exhibits)
+CHECKERS = (closure.check, sources.check, vouchers.check, blocks.check, front.check, later.check, terms.check, exhibits)
 STANDING = (twins.check, redirects.check)  # what signing a pair settles
 
 

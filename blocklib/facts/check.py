@@ -136,6 +136,9 @@ def check_text(markdown: str, path: str, lang: str, line: int, numbers: PageNumb
     result = evaluate_page(page, refs, registry or registry_for(ROOT), (), outer)
     result.problems = [Problem(path, line, f"in line {p.line} of what the block prints: {p.message}")
                        for p in [*result.problems, *page.problems]]  # fmt: skip
+    for link in page.later:
+        at = f"in line {page.line(link.start)} of what the block prints"
+        result.problems.append(Problem(path, line, f"{at}: a page links to sections to come in its own text alone"))
     for row in result.rows:
         row.printed = [(text, line) for text, _ in row.printed]
     return result

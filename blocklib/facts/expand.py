@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html import escape
 
-from blocklib.facts.items import Bound, Given
+from blocklib.facts.items import Bound, Given, Later
 from blocklib.facts.pages import PageNumbers
 
-_LINK = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\]\((?:fact|given):[^()\s]*\)|\[((?:[^\[\]\\]|\\.)*)\]\[[\w.:-]+\]")
+_LINK = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\]\((?:fact|given|later):[^()\s]*\)|\[((?:[^\[\]\\]|\\.)*)\]\[[\w.:-]+\]")
 
 
-def expand(markdown: str, numbers: PageNumbers) -> str:
+def expand(markdown: str, numbers: PageNumbers, later: Mapping[str, str] | None = None) -> str:
     """``markdown`` with its links to facts and givens as HTML, in formulas as ``\\href``; as many lines as before.
 
     ``markdown`` is the page's source, or what is left of it without the front matter. In alt text, titles and
-    attributes only the text stays. A link at fault becomes ``<span class="tl-wrong">``.
+    attributes only the text stays. A link at fault becomes ``<span class="tl-wrong">``. ``later``: the ids of
+    sections to come, each with the title that a link to it shows.
     Raises :class:`ValueError` where ``markdown`` is not the end of the source that was checked.
     """
     page = numbers.page
@@ -23,16 +25,24 @@ def expand(markdown: str, numbers: PageNumbers) -> str:
     shift = len(page.source) - len(plain)
     if shift < 0 or page.source[shift:] != plain:
         raise ValueError(f"{page.path}: the text to expand is not the end of the text that was checked")
-    edits = [edit for item in page.items for edit in _edits(item, numbers) if edit[0] >= shift]
+    edits = [edit for item in page.items for edit in _edits(item, _markup(item, numbers)) if edit[0] >= shift]
+    edits += [edit for link in page.later for edit in _edits(link, _plain_span(link, later or {})) if edit[0] >= shift]
     for start, end, text in sorted(edits, reverse=True):
         lines = page.source.count("\n", start, end)
         plain = plain[: start - shift] + text + "\n" * lines + plain[end - shift :]
     return plain
 
 
-def _edits(item: Bound | Given, numbers: PageNumbers) -> list[tuple[int, int, str]]:
-    before, after = _markup(item, numbers)
-    return [(*item.opening, before), (*item.closing, after)]
+def _edits(item: Bound | Given | Later, markup: tuple[str, str]) -> list[tuple[int, int, str]]:
+    return [(*item.opening, markup[0]), (*item.closing, markup[1])]
+
+
+def _plain_span(link: Later, later: Mapping[str, str]) -> tuple[str, str]:
+    if link.place.text_only:
+        return "", ""
+    if link.target not in later:
+        return '<span class="tl-wrong">', "</span>"
+    return f'<span class="tl-later" title="{escape(later[link.target])}">', "</span>"
 
 
 def _markup(item: Bound | Given, numbers: PageNumbers) -> tuple[str, str]:
@@ -49,5 +59,5 @@ def _markup(item: Bound | Given, numbers: PageNumbers) -> tuple[str, str]:
 
 
 def plain(text: str) -> str:
-    """``text`` with links to facts and givens as their text alone: for the title and description of a page."""
+    """``text`` with links of our own as their text alone: for the title and description of a page."""
     return _LINK.sub(lambda found: found[1] if found[1] is not None else found[2], text)

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 
 from blocklib.facts.formula import scan_formula
-from blocklib.facts.items import BLOT, OPAQUE, Bound, Given, Page, Place, Run
+from blocklib.facts.items import BLOT, OPAQUE, Bound, Given, Later, Page, Place, Run
 
 ATTRIBUTES = re.compile(
     r"""\{:?[ ]*(?:[#.][\w:-]+|[\w:-]+=(?:"[^"\n]*"|'[^'\n]*'|[^\s{}"']+))"""
@@ -34,6 +34,7 @@ _TARGET = re.compile(
 )
 _LABEL = re.compile(r"\s?\[([^\[\]]*)\]")
 _CODE_SPAN = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.S)  # as in Python-Markdown: a longer run may open a shorter span
+_LATER = re.compile(r"""\shref\s*=\s*["']?later:""")
 _FLOWING = set("a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong "
                "sub sup time tt u var wbr".split())  # fmt: skip
 _HIDDEN = {"script", "style", "template"}
@@ -164,6 +165,8 @@ class Scanner:
         if not found:
             return 0
         name = found[1].lower()
+        if _LATER.search(found[2]):
+            self.page.problem(self.source.at(i), "a link to a section to come is Markdown: [text](later:ROOM#ANCHOR)")
         self._attributes(found.start(2), found.end(2))
         opening = text[i + 1] != "/"
         if opening and name in _HIDDEN | _CODE and not found[0].endswith("/>"):
@@ -214,7 +217,7 @@ class Scanner:
             return 0
         if found := _TARGET.match(text, close + 1, end):
             target = found[1] if found[1] is not None else found[2]
-            if found[3] and not target.startswith(("fact:", "given:")):
+            if found[3] and not target.startswith(("fact:", "given:", "later:")):
                 self.separate(found.start(3) + 1, found.end(3) - 1, "title")
             return self._link(i, close, found.end(), target, end)
         if (found := _LABEL.match(text, close + 1, end)) and found[1].strip():
@@ -225,14 +228,15 @@ class Scanner:
 
     def _link(self, i: int, close: int, stop: int, target: str, end: int) -> int:
         scheme, _, rest = target.partition(":")
-        if scheme not in ("fact", "given", "key") or target == scheme:
-            self.prose(i + 1, close, False)
-        else:
-            start = len(self.chars)
-            self.prose(i + 1, close, True)
-            opening = (self.source.at(i), self.source.at(i) + 1)
-            closing = (self.source.at(close), self.source.at(stop - 1) + 1)
-            shown = "".join(self.chars[start:])
+        start = len(self.chars)
+        number = scheme in ("fact", "given", "key") and target != scheme
+        self.prose(i + 1, close, number)
+        opening = (self.source.at(i), self.source.at(i) + 1)
+        closing = (self.source.at(close), self.source.at(stop - 1) + 1)
+        shown = "".join(self.chars[start:])
+        if scheme == "later" and target != scheme:
+            self.page.later.append(Later(shown.strip(), rest, opening, closing, self.place))
+        elif number:
             if scheme == "given":
                 item = Given(shown.strip(), rest, opening, closing, self.place)
             else:

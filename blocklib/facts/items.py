@@ -25,7 +25,7 @@ class Place:
 
 
 class _Linked:
-    """What a bound number and a given have in common: where they stand."""
+    """What bound numbers, givens and links to sections to come have in common: where they stand."""
 
     opening: tuple[int, int]
     place: Place
@@ -67,6 +67,17 @@ class Given(_Linked):
     closing: tuple[int, int]
     place: Place
     math: bool = False
+
+
+@dataclass(frozen=True)
+class Later(_Linked):
+    """A link to a section that is still to be written: ``[text](later:ROOM#ANCHOR)``; ``target`` is the id."""
+
+    text: str
+    target: str
+    opening: tuple[int, int]
+    closing: tuple[int, int]
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,7 @@ class Page:
     headings: list[Heading] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     items: list[Bound | Given] = field(default_factory=list)
+    later: list[Later] = field(default_factory=list)  # links to sections to come
     runs: list[Run] = field(default_factory=list)
     numerals: list[Numeral] = field(default_factory=list)  # found in formulas; the others by unbound.py
     labels: dict[str, int] = field(default_factory=dict)  # link definitions of the page itself

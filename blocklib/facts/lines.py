@@ -84,6 +84,15 @@ def labels(lines: list[Line]) -> dict[str, int]:
     return found_labels
 
 
+def misplaced(label: str, target: str) -> str:
+    """What is wrong with the link definition ``[label]: target``, where it is one of our own; "" otherwise."""
+    if target.startswith(("fact:", "given:")):
+        return f"[{label}]: {target} belongs into the page's .facts file"
+    if target.startswith("later:"):
+        return f"[{label}]: {target} stands where it is used: [text]({target})"
+    return ""
+
+
 def front_matter(lines: list[Line]) -> tuple[list[tuple[str, int, list[Line]]], int]:
     """(key, offset, lines of the value) of each entry, and the index of the first line after the front matter."""
     entries: list[tuple[str, int, list[Line]]] = []

@@ -345,8 +345,8 @@ class _Walk:
                 return True
         if found := md.LABEL.match(body):
             self.flush()
-            if found[2].startswith(("fact:", "given:")):
-                self.page.problem(offset, f"[{found[1]}]: {found[2]} belongs into the page's .facts file")
+            if wrong := md.misplaced(found[1], found[2]):
+                self.page.problem(offset, wrong)
             for group in (g for g in (3, 4, 5) if found[g]):
                 self.text(offset + found.start(group), found[group], "title", True)
             return True

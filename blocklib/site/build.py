@@ -18,7 +18,7 @@ from blocklib.facts.expand import expand
 from blocklib.facts.fingerprint import closure_hash
 from blocklib.facts.lines import EXEC
 from blocklib.problems import BlocklibError, Problem
-from blocklib.site import blocks, cache, checked, languages, math, numbers, redirects, reference, search, vendor
+from blocklib.site import blocks, cache, checked, languages, later, math, numbers, redirects, reference, search, vendor
 from blocklib.site.blockhtml import render_block
 from blocklib.site.markdown import ClaimParts
 from blocklib.site.meta import SITE_ROOT
@@ -53,6 +53,7 @@ class Build:
         self.problems.update(self.checked.problems)
         self.claims, self.sources = registry.load(self.root), sources.load(self.root)
         self.redirects = redirects.load(self.root)
+        self.later = {lang: later.titles(self.root, lang) for lang in languages.LANGUAGES}
         # Code that makes pages, and the settings it is called with.
         self.machinery = cache.key(
             cache.versions(), closure_hash("blocklib.site.adapter"), (self.root / "mkdocs.yml").read_text("utf-8")
@@ -120,7 +121,7 @@ class Job:
 
     def prepare(self) -> str:
         """The Markdown to convert: numbers expanded, executed fences marked with their line, a ledger's place."""
-        text = expand(self.source, self.numbers) if self.numbers else self.source
+        text = expand(self.source, self.numbers, self.build.later[self.lang]) if self.numbers else self.source
         lines, self.snippets, fence = text.split("\n"), [], ""
         for index, line in enumerate(lines):
             match = FENCE.match(line)

@@ -28,11 +28,11 @@ SITE_DESCRIPTION = Text(
 # Titles of the navigation's sections; `nav` in mkdocs.yml names them by key. Pages bring their own titles.
 SECTIONS = {
     "primer": Text("入门", "Primer"),
-    "design": Text("设计", "Design"),
+    "design": Text("设计哲学", "Design philosophy"),
     "inference": Text("推理", "Inference"),
-    "ledgers": Text("两本账", "Ledgers"),
-    "lab": Text("实验", "Lab"),
-    "atlas": Text("图鉴", "Atlas"),
+    "ledgers": Text("两本账对照", "Two ledgers"),
+    "lab": Text("实验室", "Lab"),
+    "atlas": Text("模型图谱", "Atlas"),
     "reference": Text("参考", "Reference"),
 }
 HEADINGS = {

@@ -12,6 +12,7 @@ from blocklib.claims.pages import pages
 from blocklib.claims.registry import load as load_claims
 from blocklib.claims.tomlfile import TomlFile, read_toml
 from blocklib.problems import Problem
+from blocklib.site import later
 from blocklib.text import LANGS, Text
 
 TERMS = "docs/terms.toml"
@@ -194,6 +195,12 @@ def check(root: Path) -> list[Problem]:
             line = registry.line(claim, f"how.{lang}")
             for _, form, term in spellers[lang].find(claim.how[lang]):
                 problems.append(Problem(claim.path, line, _message(form, term, lang)))
+    listing = later.load(root)
+    for ident, title in listing.sections.items():
+        for lang in LANGS:
+            for _, form, term in spellers[lang].find(title[lang]):
+                line = listing.file.line(ident, lang)
+                problems.append(Problem(later.LATER, line, _message(form, term, lang)))
     return sorted(set(problems))
 
 

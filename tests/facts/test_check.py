@@ -118,6 +118,11 @@ def test_the_text_of_a_block(site):
     assert "unknown" in alone.problems[0].message
 
 
+def test_a_block_prints_no_link_to_a_section_to_come(site):
+    said = check_text("One.\n\n[x](later:lab#results)", "docs/norm.en.md", "en", 19, None, site).problems
+    assert [(p.path, p.line) for p in said] == [("docs/norm.en.md", 19)] and "in line 3 of what" in said[0].message
+
+
 def test_givens_of_a_section_reach_the_text_of_its_blocks_only(site):
     numbers = check_pages(site.root, registry=site).numbers("docs/norm.en.md")
     text = "[16,777,216](fact:implicit_paths?blocks)"

@@ -54,6 +54,26 @@ def test_what_a_link_becomes(registry, source, result):
     assert expanded(source, registry)[0] == result
 
 
+LATER = {"inference#cache-80": 'To come: the "cache"'}
+SPAN = '<span class="tl-later" title="To come: the &quot;cache&quot;">'
+
+
+@pytest.mark.parametrize("source, result", [
+    ("See [the cache](later:inference#cache-80).", f"See {SPAN}the cache</span>."),
+    ("## [A `cache`](later:inference#cache-80) { #x }", f"## {SPAN}A `cache`</span> {{ #x }}"),
+    ("- a\n    > [the\n    > cache](later:inference#cache-80) b", f"- a\n    > {SPAN}the\n    > cache</span> b"),
+    ("| a |\n|---|\n| [c](later:inference#cache-80) |", f"| a |\n|---|\n| {SPAN}c</span> |"),
+    ('[c](later:inference#cache-80 "a title")', f"{SPAN}c</span>"),
+    ("![shows [c](later:inference#cache-80)](a.png)", "![shows c](a.png)"),
+    ("[c](later:lab#results)", '<span class="tl-wrong">c</span>'),
+    ("`[c](later:lab#results)`", "`[c](later:lab#results)`"),
+    ("[c](later) and [c](later.md)", "[c](later) and [c](later.md)"),
+])  # fmt: skip
+def test_what_a_link_to_a_section_to_come_becomes(registry, source, result):
+    numbers = numbers_of(source, registry)
+    assert (expand(source, numbers, LATER), numbers.problems) == (result, [])
+
+
 def test_a_wrong_number_still_leads_to_its_row(registry):
     text, numbers = expanded("[16,385][rms]", registry)
     assert numbers.problems and f'href="#{RMS}"' in text
@@ -71,6 +91,7 @@ def test_front_matter_may_be_gone_and_nothing_else(registry):
 
 def test_front_matter_text_alone():
     assert plain("At [4,096](given:d_model), [28,672][ln] ops, see [x](y.md)") == "At 4,096, 28,672 ops, see [x](y.md)"
+    assert plain("See [the cache](later:inference#cache-80).") == "See the cache."
 
 
 def test_rendered_links(registry):

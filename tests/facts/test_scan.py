@@ -15,6 +15,7 @@ from blocklib.facts.inline import Source
 from blocklib.facts.items import Bound, Given
 from blocklib.facts.lines import cells
 from blocklib.facts.scan import scan
+from blocklib.facts.unbound import find_unbound
 
 EXTENSIONS = [
     "admonition", "attr_list", "def_list", "footnotes", "md_in_html", "tables", "abbr", "pymdownx.details",
@@ -215,6 +216,26 @@ def test_items_of_a_page():
     assert isinstance(page.items[2], Given) and page.items[2].name == "d_model"
     assert isinstance(page.items[5], Bound) and (page.items[5].kind, page.items[5].target) == ("fact", "kv?x&y=1")
     assert page.items[-2].math and page.items[-2].target == "implicit_paths?blocks"
+
+
+def test_links_to_sections_to_come():
+    source = "See [the `cache` of 80](later:inference#cache-80), [12,345][k].\n\n<b>x</b> [y](later:lab#r)\n"
+    page = scan(source, "docs/a.en.md", "en")
+    assert [(link.target, page.line(link.start)) for link in page.later] == [("inference#cache-80", 1), ("lab#r", 3)]
+    assert [source[slice(*span)] for span in (page.later[0].opening, page.later[0].closing)] == [
+        "[", "](later:inference#cache-80)"
+    ]  # fmt: skip
+    # The id is no text of the page, its own text is; and it is no bound number.
+    assert [n.text for n in find_unbound(page)] == ["80"] and [item.target for item in page.items] == ["k"]
+
+
+@pytest.mark.parametrize("source, message", [
+    ("[a][x]\n\n[x]: later:lab#r", "stands where it is used: [text](later:lab#r)"),
+    ('<a href="later:lab#r">x</a>', "a link to a section to come is Markdown"),
+])  # fmt: skip
+def test_other_ways_to_write_them_are_problems(source, message):
+    page = scan(source, "docs/a.en.md", "en")
+    assert len(page.problems) == 1 and message in page.problems[0].message
 
 
 def test_spans_cut_the_markup_exactly():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.mutations.plantsite import FILES, Edit, Fault, Plant
+from tests.mutations.plantfiles import FILES
+from tests.mutations.plantsite import Edit, Fault, Plant
 
 ZH, EN, FACTS = "docs/primer/account.zh.md", "docs/primer/account.en.md", "docs/primer/account.facts"
 INDEX_ZH, INDEX_EN = "docs/index.zh.md", "docs/index.en.md"
@@ -82,6 +83,19 @@ TWINS = [
     one("a term in its forbidden form, en", INDEX_EN, "The residual stream", "The residue stream", "'residue stream' is not"),
 ]  # fmt: skip
 
+AHEAD_ZH, AHEAD_EN, LATER = "docs/primer/ahead.zh.md", "docs/primer/ahead.en.md", "docs/later.toml"
+AHEAD = [
+    one("a section to come that is not listed", AHEAD_EN, "(later:lab#results)", "(later:lab#result)",
+        "later:lab#result is not listed in docs/later.toml; did you mean 'lab#results'?"),
+    Plant("a listed section that no page points to", (Edit(LATER, "# the end", '\n["lab#spare"]\nzh = "某"\nen = "x"'),),
+          (Fault(LATER, '["lab#spare"]', "no page points to lab#spare"),)),
+    Plant("a section to come that has come",
+          (Edit(AHEAD_ZH, "primer/ahead#follow)。", "primer/ahead#follow)。\n\n## 后续 { #follow }\n"),
+           Edit(AHEAD_EN, "primer/ahead#follow).", "primer/ahead#follow).\n\n## More { #follow }\n")),
+          (*(Fault(path, "(later:primer/ahead#follow)", "is written by now; make it a link: [text](ahead.md#follow)")
+             for path in (AHEAD_ZH, AHEAD_EN)), Fault(LATER, '["primer/ahead#follow"]', "is written, at"))),
+]  # fmt: skip
+
 EVIDENCE = [
     Plant("a claim without a test",
           (Edit(BESIDE[0], 'grade = "convention"', 'grade = "computed"'),),
@@ -132,7 +146,7 @@ BLOCKS = [
           Edit("snippets/primer/run/absent.py"), run=False),
 ]  # fmt: skip
 
-ALL = [*NUMBERS, *TWINS, *EVIDENCE, *BLOCKS]
+ALL = [*NUMBERS, *TWINS, *AHEAD, *EVIDENCE, *BLOCKS]
 
 # The bytes of one element of bf16: each number that counts bytes moves, on the pages and in what a block prints.
 CONSTANT = Plant(

@@ -22,8 +22,11 @@ def sound(project):
         f"[More](more.md#end) and $x^2$.\n\n![mark](assets/mark.svg)\n\n{BLOCK.format('a.py')}",
     )
     project.page(
-        "more", "只有文字的残差流。\n\n## 结尾 { #end }\n\n完。", "Only residual words.\n\n## End { #end }\n\nDone."
+        "more",
+        "只有文字的残差流，[缓存](later:inference#cache)待写。\n\n## 结尾 { #end }\n\n完。",
+        "Only residual words; [the cache](later:inference#cache) comes later.\n\n## End { #end }\n\nDone.",
     )
+    project.write("docs/later.toml", '["inference#cache"]\nzh = "缓存"\nen = "the cache"\n')
     project.snippet("a.py", 'from blocklib import show, Text\nshow(Text("平方", "square"), 8 ** 2)\n')
     project.sign()
     return project
@@ -71,6 +74,12 @@ class TestSoundSite:
                 assert target.resolve().is_file(), (page, ref)
                 checked += 1
         assert checked > 200
+
+    def test_sections_to_come_are_text_and_no_link(self, built):
+        assert '<span class="tl-later" title="待写：缓存">缓存</span>待写' in built.html("more")
+        assert '<span class="tl-later" title="To come: the cache">the cache</span> comes' in built.html("en/more")
+        assert "later:" not in built.html("more") + built.html("en/more")
+        assert "the cache comes later" in (built.site / "en/search/index.json").read_text("utf-8")
 
     def test_executed_code_shows_source_then_result_in_the_language(self, built):
         for address, tag, word in (("", "结果", "平方 64"), ("en", "Result", "square 64")):
