@@ -42,6 +42,42 @@ def test_norm_invariances_of_a_vector_that_can_be_checked_by_hand():
     assert rows("norm-invariances", scale=F(2), shift=3)["component 1"][-2:] == ["1.2", "1.25"]
 
 
-@pytest.mark.parametrize("id", ["norm-invariances"])
+@pytest.mark.parametrize("id", ["norm-invariances", "block-flow", "qk-norm"])
 def test_words_keep_apart(id):
     assert collisions(id) == []
+
+
+@pytest.mark.parametrize("place", [place for place, _ in normalization.PLACES])
+def test_block_flow_fixes_what_the_norm_follows(place):
+    """RMS is one right behind every norm whatever goes in; and the sum adds, where the write is not related to x."""
+    for size in normalization.SIZES:
+        for weight in normalization.WEIGHTS:
+            at = dict(enumerate(normalization.flow(place, size, weight)))
+            stations = normalization.STATIONS[place]
+            assert all(at[i] == pytest.approx(1, abs=1e-9) for i, s in enumerate(stations) if s == "N")
+            assert at[0] == pytest.approx(float(size), rel=1e-9)
+            if place in ("output", "sandwich"):  # a unit write on top of the stream, not far from uncorrelated
+                assert at[len(at) - 1] == pytest.approx((float(size) ** 2 + 1) ** 0.5, rel=0.12)
+    lean, fat = (normalization.flow(place, F(2), w) for w in (F(1), F(9)))
+    branch = normalization.STATIONS[place].index("f")
+    assert fat[branch] == pytest.approx(9 * lean[branch])
+    assert (fat[-1] == pytest.approx(lean[-1], rel=1e-9)) == (place != "pre")
+
+
+@pytest.mark.parametrize("head_dim", normalization.HEAD_DIMS)
+@pytest.mark.parametrize("gain", normalization.GAINS)
+def test_qk_norm_ignores_the_growth_of_the_weights(head_dim, gain):
+    small = normalization.scores(1, head_dim, gain)
+    for growth in normalization.GROWTHS:
+        bare, normed = normalization.scores(growth, head_dim, gain)
+        assert bare == pytest.approx([growth**2 * v for v in small[0]])
+        assert normed == pytest.approx(small[1])
+        assert max(abs(v) for v in normed) <= float(gain) ** 2 * head_dim**0.5
+        words = said("qk-norm", growth=growth, head_dim=head_dim, gain=gain)
+        exps = [2.718281828459045 ** (v - max(bare)) for v in bare]
+        assert f"largest weight {100 * max(exps) / sum(exps):.3g}" in words or growth == 8
+
+
+def test_qk_norm_states_the_bound():
+    assert "no logit can pass 8." in said("qk-norm", head_dim=64, gain=F(1))
+    assert "no logit can pass 16.29." in said("qk-norm", head_dim=128, gain=F("1.2"))  # 1.44 · √128
