@@ -1,7 +1,7 @@
 # The verbs of the project. Each does its own set-up; set-up that is done costs milliseconds.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-browser serve test test-all build check fix lock bench clean
+.PHONY: help setup setup-browser serve test test-all build check fix lock lab lab-check bench clean
 
 bin := .venv/bin
 run = PATH="$$PATH:$(CURDIR)/$(bin)" NO_MKDOCS_2_WARNING=1
@@ -38,6 +38,12 @@ fix: setup  ## what a machine may mend: formatting of Python code
 
 lock: setup  ## recompute the facts that need torch, the lab or seconds
 	@$(run) $(bin)/python -m blocklib facts --lock
+
+lab: setup  ## train what is missing in the lab; resumes, takes hours (arms="gelu relu" for some)
+	@$(run) $(bin)/python -m blocklib lab run $(if $(arms),--only $(arms))
+
+lab-check: setup  ## re-run the first steps of one kept run and compare
+	@$(run) $(bin)/python -m blocklib lab check
 
 bench: setup  ## cold and warm build and the preview, as ratios to importing torch and plotly
 	@$(run) $(bin)/python scripts/bench.py

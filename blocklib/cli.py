@@ -26,6 +26,7 @@ VERBS = {
     ),
     "fact": ("blocklib.facts.registry:fact_main", "evaluate one fact, e.g. 'implicit_paths?blocks=24'"),
     "facts": ("blocklib.facts.lock:main", "list the facts; --lock recomputes the slow ones"),
+    "lab": ("blocklib.lab.command:main", "the training lab: run what is missing, its status, a re-run that compares"),
     "twins": ("blocklib.site.twins:main", "state of the page pairs; --sign PAGE after reconciling"),
 }
 HELP = {"-h", "--help"}

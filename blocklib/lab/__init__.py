@@ -1,0 +1,5 @@
+"""The training lab: arms that differ in one thing, runs that differ in the seed, and verdicts against the noise floor.
+
+``corpus`` is what is read, ``arms`` what is compared, ``stack`` the model they describe, ``training`` one run,
+``queue`` the order of runs and ``results`` what they left; ``statistics`` says what may be concluded.
+"""

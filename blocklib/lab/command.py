@@ -1,0 +1,79 @@
+"""``python -m blocklib lab``: make the missing runs, say how far they are, re-run the beginning of one."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from blocklib.lab.arms import ARMS, SWEEP_SEED, VERDICT_SEEDS
+from blocklib.problems import UsageError
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        raise UsageError(message)
+
+
+def main(argv: list[str]) -> int:
+    """The training lab.
+
+    lab run [--only ARM …] [--workers N] [--minutes M]   make what is missing; stop and start it at will
+    lab status                                           what each arm has and lacks
+    lab summary                                          write summary.json, what pages read, from the kept runs
+    lab check                                            re-run the first steps of one run and compare
+    """
+    parser = _Parser(prog="python -m blocklib lab", add_help=False)
+    parser.add_argument("verb", choices=("run", "status", "summary", "check"))
+    parser.add_argument("--only", nargs="+", metavar="ARM")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=math.inf)
+    asked = parser.parse_args(argv)
+    return {"run": _run, "status": _status, "summary": _summary, "check": _check}[asked.verb](asked)
+
+
+def _run(asked: argparse.Namespace) -> int:
+    from blocklib.lab.queue import work
+
+    if asked.workers < 1:
+        raise UsageError(f"--workers must be positive, found {asked.workers}")
+    for line in work(asked.only, asked.workers, asked.minutes):
+        print(line, flush=True)
+    return _summary(asked)
+
+
+def _summary(_: argparse.Namespace) -> int:
+    from blocklib.lab import summary
+
+    print(f"wrote {summary.write().name}")
+    return 0
+
+
+def _status(asked: argparse.Namespace) -> int:
+    from blocklib.lab import results
+    from blocklib.lab.arms import get
+    from blocklib.lab.queue import missing, own_rung, sweep
+
+    lacking = 0
+    for ident in asked.only or ARMS:
+        arm = get(ident)
+        needed, best = sweep(arm)
+        tried = sum(record["seed"] == SWEEP_SEED for record in results.runs(arm))
+        own = [results.read(arm, own_rung(arm), seed) for seed in VERDICT_SEEDS] if not needed else []
+        losses = [r["validation"] for r in own if r is not None and r["outcome"] == "trained"]
+        lost = sum(r is not None and r["outcome"] != "trained" for r in own)
+        lacking += bool(missing(arm))
+        said = f"mean {sum(losses) / len(losses):.4f}" if losses else ""
+        rung = "sweep open" if needed else "no rate trains" if best is None else f"rate{best:+d}"
+        print(
+            f"{ident:<16} {tried} rates, {rung:<14} {len(losses)} trained, {lost} lost of {len(VERDICT_SEEDS)}  {said}"
+        )
+    print(f"{lacking} arms incomplete" if lacking else "all arms complete")
+    return 1 if lacking else 0
+
+
+def _check(asked: argparse.Namespace) -> int:
+    from blocklib.lab.recheck import recheck
+
+    said, same = recheck()
+    print(said)
+    return 0 if same else 1

@@ -1,0 +1,170 @@
+"""What pages quote of the lab; every measured value carries the noise that limits its digits."""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import mean, stdev
+
+from blocklib.facts.registry import fact
+from blocklib.facts.values import Measured
+from blocklib.lab import summary
+from blocklib.lab.arms import ARMS, VERDICT_SEEDS, get
+
+_TESTS = ("tests/lab/test_summary.py::test_kept_summary_is_that_of_the_runs",)
+
+
+def _measured(values: list[float]) -> Measured:
+    return Measured(mean(values), stdev(values) / sqrt(len(values)))
+
+
+@fact(grade="measured", tests=_TESTS)
+def lab_loss(arm: str) -> Measured:
+    """Validation loss of this arm, mean over its eight seeds, in nats per token; the noise is its standard error.
+
+    中文：该实验臂八个种子的平均验证损失，单位 nat/token；噪声取均值的标准误。
+    """
+    return _measured(list(summary.finished(arm)["losses"].values()))
+
+
+@fact(grade="measured", tests=_TESTS)
+def lab_spread(arm: str) -> Measured:
+    """Standard deviation of this arm's validation loss over seeds, in nats per token: the noise floor of one run.
+
+    中文：该实验臂验证损失在种子之间的标准差，单位 nat/token，即单次运行的噪声底。
+    """
+    losses = list(summary.finished(arm)["losses"].values())
+    sd = stdev(losses)
+    return Measured(sd, sd / sqrt(2 * (len(losses) - 1)))
+
+
+@fact(grade="measured", tests=_TESTS)
+def lab_difference(arm: str, reference: str) -> Measured:
+    """Loss of this arm minus that of the reference, paired by seed, in nats per token.
+
+    中文：该实验臂的损失减去参照臂的损失，按种子配对，单位 nat/token。
+    """
+    row = summary.verdict(arm, reference)
+    if "mean" not in row:
+        raise summary.SummaryError(f"{arm} against {reference}: {row['en']}")
+    return Measured(row["mean"], row["sd"] / sqrt(row["pairs"]))
+
+
+@fact(grade="measured", tests=_TESTS)
+def lab_floor(arm: str, reference: str) -> Measured:
+    """The smallest mean difference that these paired runs would tell from zero, in nats per token.
+
+    中文：这些配对运行能与零区分开的最小平均差，单位 nat/token。
+    """
+    row = summary.verdict(arm, reference)
+    if "floor" not in row:
+        raise summary.SummaryError(f"{arm} against {reference}: {row['en']}")
+    return Measured(row["floor"], row["floor"] / sqrt(2 * (row["pairs"] - 1)))
+
+
+@fact(grade="measured", tests=_TESTS)
+def lab_rate(arm: str) -> float:
+    """Peak learning rate at which this arm is judged: the best of its own sweep.
+
+    中文：评判该实验臂所用的峰值学习率，即它自己扫出来的最好一档。
+    """
+    return summary.arm(arm)["rate"]
+
+
+@fact(grade="measured", tests=_TESTS)
+def lab_lost(arm: str) -> int:
+    """Runs of this arm's verdict that did not train.
+
+    中文：该实验臂用于评判的运行里没有训起来的次数。
+    """
+    return summary.arm(arm)["lost"]
+
+
+@fact(grade="measured", tests=_TESTS)
+def lab_similarity(arm: str) -> float:
+    """Mean cosine between two positions of the last stream of this arm, after training, over its seeds.
+
+    中文：该实验臂训练后，最末残差流中两个位置的平均余弦，对各种子取平均。
+    """
+    return summary.finished(arm)["similarity"]
+
+
+@fact(grade="measured", tests=_TESTS)
+def lab_first_gradient(arm: str) -> float:
+    """Largest gradient norm of the first hundred steps of this arm, before clipping, mean over its seeds.
+
+    中文：该实验臂前一百步里最大的梯度范数（截断之前），对各种子取平均。
+    """
+    return summary.arm(arm)["first_gradient_max"]
+
+
+@fact(tests=("tests/lab/test_stack.py::test_base_has_the_counted_parameters",))
+def lab_parameters(arm: str) -> int:
+    """Parameters of this arm, the tied head once.
+
+    中文：该实验臂的参数量，与 embedding 绑定的输出头只计一次。
+    """
+    return summary.arm(arm)["parameters"]
+
+
+@fact(tests=("tests/lab/test_queue.py::test_seeds_of_the_verdict_follow_at_the_best_rate",))
+def lab_seeds() -> int:
+    """Seeds of every verdict.
+
+    中文：每次评判所用的种子数。
+    """
+    return len(VERDICT_SEEDS)
+
+
+@fact(tests=("tests/lab/test_stack.py::test_parameters_are_matched",))
+def lab_arms() -> int:
+    """Arms of the lab.
+
+    中文：实验臂的总数。
+    """
+    return len(ARMS)
+
+
+@fact(tests=("tests/lab/test_training.py::test_validation_covers_the_held_out_text",))
+def lab_tokens_per_run(arm: str) -> int:
+    """Tokens that one run of this arm is trained on.
+
+    中文：该实验臂一次运行训练用的 token 数。
+    """
+    found = get(arm)
+    return found.steps * found.batch * found.seq_len
+
+
+@fact(tests=("tests/lab/test_corpus.py::test_unigram_floor_is_the_best_constant",))
+def lab_unigram_floor() -> float:
+    """Validation loss of the best constant prediction, token frequencies, in nats per token.
+
+    中文：只按 token 频率作常数预测时的验证损失，单位 nat/token。
+    """
+    return summary.load()["corpus"]["unigram_floor"]
+
+
+@fact(tests=("tests/lab/test_corpus.py::test_bigram_floor_reads_one_token_back",))
+def lab_bigram_floor() -> float:
+    """Validation loss of interpolated bigram frequencies, in nats per token.
+
+    中文：插值后的 bigram 频率给出的验证损失，单位 nat/token。
+    """
+    return summary.load()["corpus"]["bigram_floor"]
+
+
+@fact(tests=("tests/lab/test_corpus.py::test_tokens_decode_to_the_documents",))
+def lab_training_tokens() -> int:
+    """Tokens of the training part of the corpus.
+
+    中文：语料训练部分的 token 数。
+    """
+    return summary.load()["corpus"]["training_tokens"]
+
+
+@fact(tests=("tests/lab/test_corpus.py::test_tokens_decode_to_the_documents",))
+def lab_validation_tokens() -> int:
+    """Tokens of the held-out part of the corpus.
+
+    中文：语料留出部分的 token 数。
+    """
+    return summary.load()["corpus"]["validation_tokens"]

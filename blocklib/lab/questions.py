@@ -1,0 +1,105 @@
+"""The questions that the arms answer: at most five comparisons each, chosen before the first run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from blocklib.lab import results
+from blocklib.lab.arms import VERDICT_SEEDS, Arm, get
+from blocklib.lab.queue import missing, own_rung, sweep
+from blocklib.text import Text
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and which arm is compared with which: pairs of ids, the second the reference."""
+
+    id: str
+    label: Text
+    pairs: tuple[tuple[str, str], ...]
+
+
+def _against(reference: str, *arms: str) -> tuple[tuple[str, str], ...]:
+    return tuple((arm, reference) for arm in arms)
+
+
+_ALL = (
+    Question(
+        "parts", Text("少了哪一件，块就不成块", "Which part can a block not do without?"),
+        _against("base", "no-residual", "no-ffn", "no-attention", "no-norm"),
+    ),
+    Question(
+        "activation", Text("换掉 SwiGLU 会怎样", "What does SwiGLU buy?"), _against("base", "gelu", "relu", "relu2")
+    ),
+    Question(
+        "ratio", Text("一比一的配比和次序有多要紧", "How much do the ratio of sublayers and their order matter?"),
+        _against("base", "ratio-1-2", "ratio-2-1", "macaron", "sandwich-order", "parallel"),
+    ),
+    Question(
+        "projections", Text("四个投影都要吗", "Are all four projections needed?"),
+        _against("base", "tied-qk", "tied-kv", "one-head"),
+    ),
+    Question(
+        "sharing", Text("共用 K/V 与共用 Q，哪个更省得起", "Which can heads share: keys and values, or queries?"),
+        (*_against("base", "mqa", "gqa-2", "shared-q"), ("shared-q", "mqa")),
+    ),
+    Question(
+        "place", Text("norm 放哪里，要不要 warm-up", "Where does the norm go, and who needs warm-up?"),
+        (("pre-cold", "base"), ("post-warm", "base"), ("post-cold", "post-warm"), ("post-scaled", "post-warm"),
+         ("pre-scaled", "base")),
+    ),
+    Question(
+        "norm", Text("哪一种 norm", "Which norm?"),
+        _against("base", "layernorm", "gain-decay", "zero-gain-decay", "qk-norm"),
+    ),
+    Question(
+        "additions", Text("输出门和缩小的初始化", "The output gate and the smaller start"),
+        _against("base", "output-gate", "plain-init"),
+    ),
+    Question(
+        "depth", Text("深一点还是宽一点", "Deeper or wider?"),
+        _against("base", "depth-2", "depth-3", "depth-7", "shared-layers"),
+    ),
+    Question("mask", Text("训练时不加因果 mask", "Trained without the causal mask"), _against("base", "no-mask")),
+)  # fmt: skip
+QUESTIONS = {question.id: question for question in _ALL}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an arm's verdict runs came to: losses by seed of those that trained, and how many were lost."""
+
+    arm: Arm
+    rung: int
+    losses: dict[int, float]
+    lost: int
+    complete: bool
+    trains: bool
+
+    @property
+    def comparable(self) -> bool:
+        """Whether every run of the verdict trained: only such an arm enters a test."""
+        return self.complete and self.lost == 0
+
+
+def outcome(ident: str, key: str = "validation") -> Outcome:
+    """The verdict runs of an arm at its own rate.
+
+    Args:
+        ident: the arm.
+        key: which loss: ``validation``, or ``validation_masked`` where the arm has it.
+    """
+    arm = get(ident)
+    rung = own_rung(arm)
+    found = {seed: results.read(arm, rung, seed) for seed in VERDICT_SEEDS}
+    losses = {
+        seed: record[key] for seed, record in found.items() if record is not None and record["outcome"] == "trained"
+    }
+    lost = sum(record is not None and record["outcome"] != "trained" for record in found.values())
+    return Outcome(arm, rung, losses, lost, not missing(arm), sweep(arm)[1] is not None)
+
+
+def named() -> Iterable[str]:
+    """Every arm that a question asks about, the references too."""
+    return dict.fromkeys(ident for question in QUESTIONS.values() for pair in question.pairs for ident in pair)

@@ -1,0 +1,127 @@
+"""Which runs are missing: the sweep widens until the best rate lies inside, then the verdict's seeds follow."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+
+import pytest
+
+from blocklib.lab import command, queue, results
+from blocklib.lab.arms import BASE, VERDICT_SEEDS, replace
+from blocklib.problems import UsageError
+
+
+@pytest.fixture
+def keep(tmp_path):
+    """Write a run as it would be kept: ``keep(rung, seed, loss)``, infinite for a collapsed one."""
+
+    def write(rung, seed, loss, **changes):
+        record = {"arm": "base", "rung": rung, "seed": seed, "outcome": "trained", "config": BASE.config()}
+        record |= {"validation": loss} if math.isfinite(loss) else {"outcome": "collapsed"}
+        results.write(record | changes, BASE, tmp_path)
+
+    write.root = tmp_path
+    return write
+
+
+def test_three_rates_come_first(keep):
+    assert queue.missing(BASE, keep.root) == [("base", -1, 0), ("base", 0, 0), ("base", 1, 0)]
+    keep(0, 0, 3.3)
+    assert queue.missing(BASE, keep.root) == [("base", -1, 0), ("base", 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("losses", "then"),
+    [
+        ({-1: 3.4, 0: 3.3, 1: 3.35}, 0),  # inside: done
+        ({-1: 3.4, 0: 3.3, 1: 3.2}, [2]),  # best at the upper edge
+        ({-1: 3.2, 0: 3.3, 1: 3.4}, [-2]),
+        ({-1: 3.4, 0: 3.3, 1: 3.2, 2: 3.25}, 1),
+        ({-1: 3.4, 0: math.inf, 1: math.inf}, [-2]),  # collapsed rates are worse than any
+        ({-1: math.inf, 0: math.inf, 1: math.inf}, [-2]),  # smaller steps may train
+        ({-1: math.inf, 0: 3.3, 1: math.inf}, 0),
+    ],
+)
+def test_sweep_widens_at_an_edge(keep, losses, then):
+    for rung, loss in losses.items():
+        keep(rung, 0, loss)
+    rungs, best = queue.sweep(BASE, keep.root)
+    assert (rungs or best) == then
+
+
+def test_arm_that_trains_at_no_rate_stops_the_search(keep):
+    for rung in range(-4, 2):
+        keep(rung, 0, math.inf)
+    assert queue.sweep(BASE, keep.root) == ([], None)
+    assert queue.missing(BASE, keep.root) == [("base", 0, seed) for seed in VERDICT_SEEDS]
+
+
+def test_seeds_of_the_verdict_follow_at_the_best_rate(keep):
+    for rung, loss in {-1: 3.4, 0: 3.3, 1: 3.2, 2: 3.25}.items():
+        keep(rung, 0, loss)
+    assert queue.missing(BASE, keep.root) == [("base", 1, seed) for seed in VERDICT_SEEDS]
+    keep(1, 3, 3.2)
+    assert ("base", 1, 3) not in queue.missing(BASE, keep.root)
+    assert 0 not in VERDICT_SEEDS and len(VERDICT_SEEDS) == 8
+
+
+def test_another_configuration_has_no_results(keep):
+    keep(0, 0, 3.3)
+    assert results.read(BASE, 0, 0, keep.root)["validation"] == 3.3
+    assert results.read(replace(BASE, d_ff=340), 0, 0, keep.root) is None
+    assert results.stale(keep.root, [BASE]) == []
+    assert len(results.stale(keep.root, [replace(BASE, d_ff=340)])) == 1
+    assert len(results.stale(keep.root, [])) == 1
+    path = results.path(BASE, 0, 0, keep.root)
+    os.rename(path, path.with_name("rate+9-seed0.json"))  # a file under a wrong name
+    assert len(results.stale(keep.root, [BASE])) == 1
+
+
+def test_field_that_came_later_had_its_default(keep):
+    old = BASE.config()
+    del old["embed_scale"]
+    keep(0, 0, 3.3, config=old)
+    assert results.read(BASE, 0, 0, keep.root) is not None
+    assert results.read(replace(BASE, embed_scale=2.0), 0, 0, keep.root) is None
+
+
+def test_kept_results_belong_to_arms_of_today():
+    assert results.stale() == []
+
+
+def test_perform_keeps_a_run(tmp_path, monkeypatch):
+    from blocklib.lab import training
+
+    tiny = replace(BASE, id="tiny", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, layout="AF", steps=10)
+    monkeypatch.setattr(queue, "get", lambda ident: tiny)
+    monkeypatch.setattr(training, "CURVE_STRIDE", 400)
+    queue.perform(("tiny", 1, 5), tmp_path)
+    kept = json.loads((tmp_path / "tiny/rate+1-seed5.json").read_text("utf-8"))
+    assert results.read(tiny, 1, 5, tmp_path) == kept
+    assert kept["environment"]["corpus"].startswith("d12b7b28") and "lab run" in kept["command"]
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_two_at_work_are_refused(tmp_path, monkeypatch):
+    lock = tmp_path / ".lock"
+    lock.write_text(str(os.getpid()))
+    with pytest.raises(queue.QueueError, match="at work"):
+        queue._hold(lock)
+    lock.write_text("999999999")  # whoever held it is gone
+    queue._hold(lock)
+    assert lock.read_text() == str(os.getpid())
+
+
+def test_command_says_what_is_wrong(capsys):
+    with pytest.raises(UsageError):
+        command.main(["walk"])
+    with pytest.raises(UsageError, match="positive"):
+        command.main(["run", "--workers", "0"])
+
+
+def test_status_names_every_arm(capsys):
+    command.main(["status"])
+    said = capsys.readouterr().out
+    assert "ratio-1-2" in said and said.splitlines()[0].startswith("base")

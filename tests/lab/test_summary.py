@@ -1,0 +1,61 @@
+"""The kept summary is that of the kept runs, and what facts say of it is what an independent reading says."""
+
+from __future__ import annotations
+
+import json
+from statistics import mean
+
+import pytest
+
+from blocklib.facts.registry import evaluate
+from blocklib.facts.values import Measured
+from blocklib.lab import results, summary
+from blocklib.lab.arms import ARMS, VERDICT_SEEDS, ArmError
+
+
+def test_kept_summary_is_that_of_the_runs():
+    made = json.loads(summary.dumps(summary.make()))
+    kept = json.loads(summary.FILE.read_text("utf-8"))
+    assert made["corpus"] == pytest.approx(kept["corpus"])
+    assert made["arms"] == kept["arms"], "python -m blocklib lab summary"
+    for question, rows in made["questions"].items():
+        for new, old in zip(rows, kept["questions"][question], strict=True):
+            numbers = {key for key, value in old.items() if isinstance(value, float)}
+            assert new.keys() == old.keys() and all(new[key] == old[key] for key in old.keys() - numbers)
+            assert all(new[key] == pytest.approx(old[key], rel=1e-4, abs=1e-9) for key in numbers)
+
+
+def finished():
+    return [ident for ident, row in summary.load()["arms"].items() if row["complete"] and not row["lost"]]
+
+
+def test_losses_are_those_in_the_files():
+    for ident in finished():
+        rung = summary.arm(ident)["rung"]
+        folder = results.RESULTS / ident
+        read = [json.loads((folder / f"rate{rung:+d}-seed{seed}.json").read_text("utf-8")) for seed in VERDICT_SEEDS]
+        found = evaluate(f"lab_loss?arm={ident}", {}).value
+        assert isinstance(found, Measured)
+        assert float(found.value) == pytest.approx(mean(r["validation"] for r in read))
+        assert 0 < float(found.noise) < 0.2
+
+
+def test_unknown_arm_and_unasked_pair_are_refused():
+    with pytest.raises(ArmError, match="did you mean"):
+        summary.arm("gelo")
+    with pytest.raises(summary.SummaryError, match="no question compares"):
+        summary.verdict("gelu", "mqa")
+
+
+def test_unfinished_arm_has_no_loss(monkeypatch):
+    row = {"complete": False, "lost": 0}
+    monkeypatch.setattr(summary, "load", lambda: {"arms": {"base": row}, "questions": {}})
+    with pytest.raises(summary.SummaryError, match="not finished"):
+        summary.finished("base")
+    row |= {"complete": True, "lost": 2}
+    with pytest.raises(summary.SummaryError, match="did not train"):
+        summary.finished("base")
+
+
+def test_summary_covers_every_arm():
+    assert set(summary.load()["arms"]) == set(ARMS)
