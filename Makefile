@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .PHONY: help setup setup-browser serve test test-all build check fix lock lab lab-check bench clean
 
 bin := .venv/bin
-run = PATH="$$PATH:$(CURDIR)/$(bin)" NO_MKDOCS_2_WARNING=1
+run = PATH="$(CURDIR)/$(bin):$$PATH" NO_MKDOCS_2_WARNING=1
 port ?= 8000
 
 help:  ## list the verbs

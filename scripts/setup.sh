@@ -60,7 +60,7 @@ bring_npm_packages() {
   local wanted; wanted=$(cat package.json package-lock.json | cksum)
   stamped node_modules/.stamp "$wanted" && return
   say "npm packages, pinned in package-lock.json"
-  PATH="$PATH:$PWD/$venv/bin" npm ci --silent --no-audit --no-fund --ignore-scripts ||
+  PATH="$PWD/$venv/bin:$PATH" npm ci --silent --no-audit --no-fund --ignore-scripts ||
     die "npm ci failed; its message is above."
   printf %s "$wanted" > node_modules/.stamp
 }
