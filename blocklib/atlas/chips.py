@@ -130,7 +130,7 @@ def find_chip(name: str) -> str:
     names = _names()
     found = names.get(_plain(name))
     if found is None:
-        close = nearest(name, [*CHIP_IDS, *(load_chip(chip).name for chip in CHIP_IDS)], 1, 0.5)
+        close = nearest(name, [*CHIP_IDS, *(load_chip(chip).name for chip in CHIP_IDS)], cutoff=0.5)
         known = ", ".join(CHIP_IDS)
         remedy = f"did you mean {close[0]}? known: {known}" if close else f"known: {known}"
         raise AtlasError(f"unknown chip {shown(name)}", remedy=remedy)

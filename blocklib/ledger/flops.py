@@ -75,7 +75,7 @@ def attention_pieces(config: Config, form: Form = "absorbed") -> tuple[tuple[int
         if isinstance(mixer, CompressedAttention) and mixer.rate:
             entry = Fraction(4 * mixer.query_width + index_flops(mixer), mixer.rate)
             pieces[None] = pieces.get(None, Fraction(0)) + times * entry
-    return tuple(sorted(pieces.items(), key=lambda piece: (piece[0] is None, piece[0])))
+    return tuple(pieces.items())
 
 
 def score_crossover(config: Config, form: Form = "absorbed") -> Fraction | None:

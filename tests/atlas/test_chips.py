@@ -25,7 +25,7 @@ def test_published_figures(chip_id):
     assert all(isinstance(entry.value, int) and entry.source for entry in chip.values.values())
     machine = chip.machine()
     assert (machine.peak, machine.bandwidth, machine.memory, machine.link) == (peak, bandwidth, memory, link / 2)
-    assert machine.name == chip.name
+    assert machine.name == chip.name and isinstance(chip.link, int)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,11 @@ def test_a_broken_file_is_named(old, new, words):
     with pytest.raises(AtlasError, match=words) as error:
         parse_chip("h100", text.replace(old, new), "h100.toml")
     assert str(error.value).startswith("h100.toml")
+
+
+def test_the_least_value_is_one():
+    text = (FOLDER / "h100.toml").read_text("utf-8").replace("value = 3_350_000_000_000", "value = 1")
+    assert parse_chip("h100", text, "h100.toml").bandwidth == 1
 
 
 def test_a_file_without_bf16_is_refused():

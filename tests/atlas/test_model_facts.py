@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from blocklib.atlas import block_bill, load, shape_facts
+from blocklib.atlas import block_bill, load, model_facts, shape_facts
 from blocklib.atlas.models import PRIMER_IDS
 from blocklib.facts.registry import evaluate
 from blocklib.ledger.config import ConfigError
@@ -28,6 +28,18 @@ def test_models_with_other_norms_are_refused(model):
     if model != "gpt-1":
         with pytest.raises(ConfigError):
             block_bill.model_norm_ops("gemma-2-9b" if model != "palm-540b" else model)
+
+
+def test_what_tying_saves_is_one_table():
+    assert model_facts.tied_saving("gpt2-small") == 50_257 * 768 and model_facts.tied_saving("llama-3-8b") == 525_336_576
+    assert model_facts.tied_saving("albert-base-v2") == 30_000 * 128  # the table is narrower than the stream
+
+
+def test_gpt2s_biases_count_on_both_sides():
+    """A block of GPT-2 small has 7,087,872 parameters, 3,072 of them in its norms."""
+    attention, ffn = 4 * (768 * 768 + 768), 2 * 768 * 3072 + 3072 + 768
+    assert attention + ffn + 3072 == 7_087_872
+    assert model_facts.ffn_attention_ratio_with_biases("gpt2-small") == Fraction(ffn, attention)
 
 
 def test_gpt3_would_save_millions_of_operations_a_token():

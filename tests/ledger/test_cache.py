@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +14,7 @@ from blocklib.atlas.model_facts import kv_bytes as kv_bytes_fact
 from blocklib.atlas.model_facts import kv_bytes_per_token as kv_fact
 from blocklib.exact import DomainError
 from blocklib.ledger import cache
-from blocklib.ledger.config import ConfigError
+from blocklib.ledger.config import FFN, Attention, Config, ConfigError, Layer
 
 # bf16 bytes per token of the published shapes.
 GOLDEN = {
@@ -92,6 +93,28 @@ def test_recurrent_layers_keep_a_fixed_state_instead():
     assert cache.kv_elements_per_token(config) == 2 * 16 * 4 * 256
     assert cache.state_elements(config) == 37_748_736
     assert cache.state_elements(load("llama-3-8b").config) == 0
+
+
+def test_widths_of_formats():
+    machine = {"fp32": "f", "fp16": "e", "int8": "b"}
+    assert {dtype: cache.dtype_bytes(dtype) for dtype in machine} == {
+        dtype: struct.calcsize(code) for dtype, code in machine.items()}  # fmt: skip
+    assert cache.dtype_bytes("bf16") == struct.calcsize("f") // 2 and cache.dtype_bytes("fp8") == 1
+
+
+def test_layers_of_several_shapes_add_up():
+    attention, cross = Attention(4, 2, 8), Attention(4, 4, 8)
+    layers = [Layer(attention, FFN(d_ff, "relu"), norms=3, cross=cross) for d_ff in (16, 32, 32)]
+    config = Config(vocab_size=9, d_model=32, layers=tuple(layers), norm="rmsnorm", tied=True, kind="encoder-decoder",
+                    encoder=(Layer(attention, FFN(16, "relu")),))  # fmt: skip
+    found = cache.describe(config)
+    assert (found.growing, found.cross) == (3 * 2 * 2 * 8, 3 * 2 * 4 * 8)
+    assert (found.elements(5), found.latent, found.compressed, found.sliding, found.constant) == (5 * 96, 0, 0, (), 0)
+
+
+def test_an_encoder_keeps_nothing():
+    found = cache.describe(load("bert-base-uncased").config)
+    assert not any(vars(found).values()) and found.elements(512) == 0
 
 
 def test_refusals():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocklib.exact import DIGITS, DomainError, at_least, fraction, plain, quotient, root
+from blocklib.exact import DEEPEST, DIGITS, DomainError, at_least, depth, fraction, plain, quotient, root
 
 WIDE = Context(prec=80)
 
@@ -52,6 +52,28 @@ def test_quotient_of_rationals_is_exact(top, bottom):
 def test_quotient_by_a_root():
     third_root = root(3)
     assert quotient(3, third_root) == pytest.approx(third_root, rel=Decimal("1e-28"))
+
+
+def test_a_fraction_over_a_root_has_thirty_right_digits():
+    exact = Fraction(1, 3) / Fraction(root(7))
+    wide = WIDE.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    assert quotient(Fraction(1, 3), root(7)) == Context(prec=DIGITS).plus(wide)
+
+
+def test_roots_of_fractions_and_of_degree_one():
+    half = root(Fraction(9, 4))
+    assert half == Fraction(3, 2) and isinstance(half, Fraction)
+    assert root(Fraction(7, 2), 1) == Decimal("3.5") and root(0) == 0
+
+
+def test_depth_takes_its_own_ends():
+    for value in (0, 1, DEEPEST):
+        depth("blocks", value)
+    depth("blocks", 2, 2)
+    for value, lowest in ((-1, 0), (1, 2), (DEEPEST + 1, 0)):
+        with pytest.raises(DomainError, match="blocks must be at"):
+            depth("blocks", value, lowest)
+    assert DEEPEST == 4096
 
 
 def test_plain_keeps_fractions_and_unwraps_integers():
