@@ -9,11 +9,12 @@ from pathlib import Path
 from blocklib.charts.discover import discover
 from blocklib.claims import closure, sources, vouchers
 from blocklib.claims.pages import pages
+from blocklib.facts import lessons
 from blocklib.facts.check import Report, check_pages
 from blocklib.facts.files import find_root
 from blocklib.facts.fingerprint import ROOT
 from blocklib.problems import BlocklibError, Problem, UsageError
-from blocklib.site import blocks, front, later, redirects, terms, twins
+from blocklib.site import blocks, front, later, notebooks, redirects, terms, twins
 
 
 def exhibits(root: Path) -> list[Problem]:
@@ -30,26 +31,42 @@ def exhibits(root: Path) -> list[Problem]:
     ]
 
 
-CHECKERS = (closure.check, sources.check, vouchers.check, blocks.check, front.check, later.check, terms.check, exhibits)
+CHECKERS = (
+    closure.check,
+    sources.check,
+    vouchers.check,
+    blocks.check,
+    notebooks.check,
+    front.check,
+    later.check,
+    terms.check,
+    exhibits,
+)
 STANDING = (twins.check, redirects.check)  # what signing a pair settles
 
 
 def check_all(root: Path, paths: Iterable[str] | None = None) -> tuple[Report, list[Problem]]:
     """The report on numbers, and every problem of every checker, sorted; only those of ``paths`` where given."""
-    chosen = set(paths) if paths is not None else None
+    chosen = _with_pages(paths) if paths is not None else None
     report = check_pages(root, paths=chosen)
     problems = set(report.problems)
     for checker in CHECKERS + STANDING:
         problems.update(p for p in checker(root) if chosen is None or p.path in chosen)
-    return report, sorted(problems)
+    return report, lessons.told(root, problems)
+
+
+def _with_pages(paths: Iterable[str]) -> set[str]:
+    """The paths, and of a lesson the pages for which it stands."""
+    paths = set(paths)
+    return paths.union(*(lessons.pages_of(path) for path in paths if path.endswith(lessons.SUFFIX)))
 
 
 def check_before_signing(root: Path, paths: Iterable[str]) -> list[Problem]:
     """Problems of ``paths`` that a signature would not settle: a page is signed when nothing else is wrong with it."""
-    chosen = set(paths)
+    chosen = {path for given in paths for path in (given, lessons.source_of(root, given)) if path}
     problems = set(check_pages(root, paths=chosen).problems)
     problems.update(p for checker in CHECKERS for p in checker(root) if p.path in chosen)
-    return sorted(problems)
+    return lessons.told(root, problems)
 
 
 def main(argv: list[str]) -> int:

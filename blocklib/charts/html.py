@@ -93,9 +93,16 @@ def static_html(id: str, lang: str, caption_html: str, *, payload_url: str = "",
     without one the exhibit stays static. plotly_url: the chart bundle, unless a ``<meta name="tl-plotly">`` of
     the page names it. Raises ChartError for an unknown id.
     """
-    exhibit = load(id)
-    chart = exhibit.at(exhibit.defaults).chart
+    return figure_html(load(id), lang, caption_html, payload_url=payload_url, plotly_url=plotly_url)
+
+
+def figure_html(
+    exhibit: Exhibit, lang: str, caption_html: str = "", *, payload_url: str = "", plotly_url: str = ""
+) -> str:
+    """The ``<figure>`` of any exhibit; one with number 0 has only its title, and without a caption there is none."""
+    id, chart = exhibit.id, exhibit.at(exhibit.defaults).chart
     anchor, live = f"ex-{id}", f"ex-{id}-live"
+    number = f'<span class="tl-exhibit__no">{EXHIBIT[lang]} {exhibit.number}</span> ' if exhibit.number else ""
     frames = {narrow: margins(exhibit, lang, narrow) for narrow in (False, True)}
     wide, narrow = (svg(chart, lang, n, frames[n]) for n in (False, True))
     heights = [Frame(chart, lang, n, frames[n]).scene.height for n in (False, True)]
@@ -103,12 +110,13 @@ def static_html(id: str, lang: str, caption_html: str, *, payload_url: str = "",
     data += f' data-plotly="{escape(plotly_url)}"' if plotly_url else ""
     return (
         f'<figure class="tl-exhibit" id="{anchor}" data-exhibit="{id}"{data} aria-labelledby="{anchor}-t">\n'
-        f'<div class="tl-exhibit__title" id="{anchor}-t"><span class="tl-exhibit__no">{EXHIBIT[lang]} '
-        f"{exhibit.number}</span> <span>{escape(exhibit.title[lang], quote=False)}</span></div>\n"
+        f'<div class="tl-exhibit__title" id="{anchor}-t">{number}'
+        f"<span>{escape(exhibit.title[lang], quote=False)}</span></div>\n"
         f"{_controls(exhibit, lang, live)}"
         f'<div class="tl-plot" style="--h:{heights[0]}px;--hn:{heights[1]}px">{wide}{narrow}</div>\n'
         f'<p class="tl-live" id="{live}" role="status" aria-live="polite">'
         f"{bold(exhibit.at(exhibit.defaults).sentence[lang])}</p>\n"
         f"{_table(exhibit, lang)}\n"
-        f"<figcaption>{caption_html}</figcaption>\n</figure>"
+        + (f"<figcaption>{caption_html}</figcaption>\n" if caption_html else "")
+        + "</figure>"
     )

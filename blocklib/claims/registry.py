@@ -15,6 +15,7 @@ from typing import Any
 
 from blocklib import problems
 from blocklib.claims.tomlfile import TomlFile, read_toml
+from blocklib.facts.files import has_page
 from blocklib.problems import BlocklibError, Problem
 from blocklib.text import LANGS, Text
 
@@ -219,7 +220,7 @@ def load(root: Path) -> Registry:
     for path, file in files.items():
         problems += file.problems
         page = path.removesuffix(BESIDE)
-        if path.endswith(BESIDE) and not any((root / f"{page}.{lang}.md").is_file() for lang in LANGS):
+        if path.endswith(BESIDE) and not has_page(root, page):
             problems.append(Problem(path, 0, f"claims beside no page: there is neither {page}.zh.md nor {page}.en.md"))
         for ident, table in file.data.items():
             if not isinstance(table, dict):

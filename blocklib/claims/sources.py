@@ -13,6 +13,7 @@ from typing import Any
 from blocklib.claims.registry import Citation, nearest
 from blocklib.claims.registry import load as load_claims
 from blocklib.claims.tomlfile import read_toml
+from blocklib.facts.files import page_paths, read_text
 from blocklib.problems import Problem
 
 SOURCES_FILE = "docs/sources.bib"
@@ -236,13 +237,11 @@ def _atlas_cites(root: Path) -> Iterator[Cite]:
 
 
 def _page_cites(root: Path) -> Iterator[Cite]:
-    docs = root / "docs"
-    for file in sorted(docs.rglob("*.md")):
-        relative = file.relative_to(root).as_posix()
-        text = file.read_text(encoding="utf-8", errors="replace")
+    for path in page_paths(root):
+        text = read_text(root, path)[0]
         for found in _PAGE_LINK.finditer(text):
             line = text.count("\n", 0, found.start()) + 1
-            yield Cite("page", relative, found[1], "", relative, line)
+            yield Cite("page", path, found[1], "", path, line)
 
 
 def check(root: Path) -> list[Problem]:

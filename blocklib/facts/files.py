@@ -1,5 +1,7 @@
 """The files of a project as the checks read them: where its pages stand, each scanned once, and their ``.facts`` files.
 
+A lesson stands for two pages that are no files of their own; :mod:`blocklib.facts.lessons` makes their text.
+
 Nothing here raises for what an author can write: text that is not UTF-8 is read with its bad bytes replaced, and
 said to be at fault.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from blocklib.facts import lessons
 from blocklib.facts.items import Page
 from blocklib.facts.refs import Refs, parse_facts
 from blocklib.facts.scan import scan
@@ -23,14 +26,23 @@ def find_root(default: Path) -> Path:
 
 
 def page_paths(root: Path) -> list[str]:
-    """Every page under ``docs/`` in either language, relative to ``root``, sorted."""
+    """Every page under ``docs/`` in either language, relative to ``root``, sorted; those of lessons too."""
     folder = Path(root) / "docs"
-    found = [p for lang in LANGS for p in folder.rglob(f"*.{lang}.md")]
-    return sorted(p.relative_to(root).as_posix() for p in found)
+    found = {p.relative_to(root).as_posix() for lang in LANGS for p in folder.rglob(f"*.{lang}.md")}
+    found.update(page for lesson in lessons.lesson_paths(root) for page in lessons.pages_of(lesson))
+    return sorted(found)
+
+
+def has_page(root: Path, stem: str) -> bool:
+    """Whether ``docs/room/x`` names a page, in one language at least, or a lesson."""
+    return any((root / f"{stem}{end}").is_file() for end in (*(f".{lang}.md" for lang in LANGS), lessons.SUFFIX))
 
 
 def read_text(root: Path, path: str) -> tuple[str, list[Problem]]:
-    """Text of a file with ``\\n`` line ends and without a byte order mark, and what keeps it from being that."""
+    """Text of a file or page with ``\\n`` line ends and without a byte order mark, and what keeps it from being that."""
+    if lesson := lessons.source_of(root, path):
+        text, problems = read_text(root, lesson)
+        return lessons.read(text).page(path.rsplit(".", 2)[1]), problems
     problems: list[Problem] = []
     try:
         data = (root / path).read_bytes()

@@ -10,6 +10,7 @@ import contextlib
 import logging
 from functools import partial
 from pathlib import Path
+from types import MethodType
 from urllib.parse import urljoin, urlsplit
 
 import markdown_exec
@@ -19,10 +20,25 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import BuildError
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
+from blocklib.facts import lessons
 from blocklib.facts.expand import plain
+from blocklib.facts.files import read_text
 from blocklib.problems import BlocklibError
-from blocklib.site import findings, languages, links, meta, pagecache, pages, preview, search, vendor
+from blocklib.site import (
+    findings,
+    languages,
+    links,
+    meta,
+    notebooks,
+    notebooks_file,
+    pagecache,
+    pages,
+    preview,
+    search,
+    vendor,
+)
 from blocklib.site.build import Build, Job, payload, payload_path
 from blocklib.site.markdown import PlainNumbers, SiteBlocks
 
@@ -82,7 +98,7 @@ def _found(src_uri: str | None, link: str, message: str) -> bool:
         _build.note("mkdocs.yml", 0, message)
     else:
         path = languages.source_path(src_uri, _build.lang)
-        _build.note(path, findings.line_of(_build.root / path, link), message)
+        _build.note(path, findings.line_of(read_text(_build.root, path)[0], link), message)
     return True
 
 
@@ -97,9 +113,12 @@ def _run_fence(*, code: str, md, extra: dict | None = None, **_: object) -> str:
     from markdown_exec._internal.rendering import MarkdownConverter
 
     line = int((extra or {}).get("line", 0))
-    return _build.job.block(
-        code, line, lambda text: MarkdownConverter(md, update_toc=False).convert(text, id_prefix="")
-    )
+    job, number = _build.job, (extra or {}).get("cell")
+
+    def convert(text: str) -> str:
+        return MarkdownConverter(md, update_toc=False).convert(text, id_prefix="")
+
+    return job.block(code, line, convert) if number is None else job.cell(int(number), line, convert)
 
 
 # ---- files ------------------------------------------------------------------------------------------
@@ -114,6 +133,8 @@ def on_files(files: Files, config) -> Files:
             files.remove(file)
             continue
         parts = languages.split_source(file.src_uri)
+        if notebooks.is_notebook(file):
+            parts = f"{file.src_uri.removesuffix(lessons.SUFFIX)}.md", lang
         if parts is None:
             if not first and not file.is_documentation_page():
                 file.copy_file = lambda dirty=False: None  # the first language has copied it
@@ -156,8 +177,10 @@ def _path(page, config) -> str:
 
 def on_page_read_source(page, config) -> str | None:
     """The very text that was checked, though the file may have been saved again since."""
-    numbers = _build.checked.numbers(_path(page, config))
-    return numbers.page.source if numbers else None
+    path = _path(page, config)
+    if numbers := _build.checked.numbers(path):
+        return numbers.page.source
+    return read_text(_build.root, path)[0] if lessons.source_of(_build.root, path) else None
 
 
 def on_page_markdown(markdown: str, page, config, files) -> str:
@@ -173,7 +196,7 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
     offset = numbers.page.source.count("\n") - markdown.count("\n") if numbers else 0
     job = Job(_build, lang, path, markdown, max(0, offset))
     text = job.prepare()
-    page.render = partial(_render, page, job, page.render)
+    page.render = partial(_render, page, job, MethodType(Page.render, page))  # a lesson's too, see notebooks.py
     return text
 
 
@@ -184,6 +207,7 @@ def _render(page, job: Job, convert, config, files) -> None:
         pagecache.restore(page, known, files)
         for line, text in known["printed"]:
             job.check_printed(line, text)
+        job.charts = known["charts"]
         found = [search.Section(*row) for row in known["sections"]]
     else:
         before = len(_build.problems)
@@ -197,7 +221,10 @@ def _render(page, job: Job, convert, config, files) -> None:
         _build.rendered.append(job.path)
         if len(_build.problems) == before:
             rows = [[s.anchor, s.title, s.text] for s in found]
-            _build.store.put("pages", key, {**pagecache.saved(page), "printed": job.printed, "sections": rows})
+            _build.store.put(
+                "pages", key, {**pagecache.saved(page), "printed": job.printed, "charts": job.charts, "sections": rows}
+            )
+    _build.charts.update(job.charts)
     page.content = job.with_ledger(page.content)
     _build.entries.setdefault(job.lang, []).extend(search.entries(page.url, page.title or "", found))
 
@@ -215,7 +242,7 @@ def _lead_links(page, job: Job, files: Files) -> str:
         return target.url_relative_to(page.file)
 
     def missing(link: str) -> None:
-        line = findings.line_of(_build.root / job.path, link)
+        line = findings.line_of(read_text(_build.root, job.path)[0], link)
         _build.note(job.path, line, f"contains a link {link!r}, but no such page exists")
 
     return links.resolve(page.content, page.file.src_uri, address, missing)
@@ -228,6 +255,7 @@ def on_page_context(context, page, config, nav):
     context["katex_css"] = vendor.KATEX_CSS
     if _build.serving:
         here = languages.source_path(page.file.src_uri, _lang(config))
+        here = lessons.source_of(_build.root, here) or here
         faults = sorted(_build.problems, key=lambda problem: (problem.path != here, problem))
         page.content = preview.banner(faults, _lang(config)) + page.content
     return context
@@ -276,6 +304,8 @@ def on_post_build(config) -> None:
         except BlocklibError:
             continue  # noted where the exhibit stands
         _write(folder / payload_path(ident, edition), text)
+    for place, text in {**_build.charts, **notebooks_file.files(_build.root)}.items():
+        _write(folder / place, text)
     site_url = _site_url(config)
     _write(folder / "robots.txt", meta.robots(site_url))
     if site_url:

@@ -1,4 +1,4 @@
-"""An executed block as the reader sees it: its source, then what it printed."""
+"""An executed block, or a cell of a lesson, as the reader sees it: its source, then what it printed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import cache
 from blocklib.text import Text
 
 RESULT = Text("结果", "Result")
+CELL = Text("单元", "Cell")
 NUMBER = ' class="n"'
 _NUMERIC = re.compile(r"[+\-−]?[\d.,\s]+(?:\s?[%‰A-Za-z/]+)?")
 # `# 中文 | English`: a comment in both languages; the page shows its own side.
@@ -54,18 +55,44 @@ def _table(head: list[str], rows: list[list[str]], lang: str) -> str:
     )
 
 
-def render_block(name: str, source: str, parts: list[list], lang: str, printed: Callable[[str], str]) -> str:
-    """HTML of a block: ``parts`` as recorded, ``printed`` turns Markdown that the block printed into HTML."""
-    shown = []
+def _results(parts: list[list], lang: str, printed: Callable[[str], str], chart: Callable[[list], str]) -> str:
+    """What a block or cell shows, in order: charts at full width, everything else in strips with the word for result."""
+    shown, strip = [], []
+
+    def end_strip() -> None:
+        if strip:
+            tag = f'<span class="tl-result__tag">{RESULT[lang]}</span>'
+            shown.append(f'<div class="tl-result">{tag}{"".join(strip)}</div>')
+            strip.clear()
+
     for part in parts:
-        if part[0] == "text":
-            shown.append(f"<pre><code>{html.escape(part[1].rstrip())}\n</code></pre>")
+        if part[0] == "chart":
+            end_strip()
+            shown.append(chart(part))
+        elif part[0] == "text":
+            strip.append(f"<pre><code>{html.escape(part[1].rstrip())}\n</code></pre>")
         elif part[0] == "table":
-            shown.append(_table(part[1], part[2], lang))
+            strip.append(_table(part[1], part[2], lang))
         else:
-            shown.append(printed(part[1]))
+            strip.append(printed(part[1]))
+    end_strip()
+    return "\n".join(shown)
+
+
+def render_block(name: str, source: str, parts: list[list], lang: str, printed: Callable[[str], str],
+                 chart: Callable[[list], str] = lambda part: part[1]) -> str:  # fmt: skip
+    """HTML of a block: ``parts`` as recorded; ``printed`` turns Markdown that the block printed into HTML, ``chart``
+    a chart that it drew."""
     return (
         f'<div class="tl-run-block" data-snippet="snippets/{html.escape(name)}">\n'
-        f"{highlighted(own_comments(source, lang))}"
-        f'<div class="tl-result"><span class="tl-result__tag">{RESULT[lang]}</span>{"".join(shown)}</div>\n</div>'
+        f"{highlighted(own_comments(source, lang))}{_results(parts, lang, printed, chart)}\n</div>"
+    )
+
+
+def render_cell(number: int, source: str, parts: list[list], lang: str, printed: Callable[[str], str],
+                chart: Callable[[list], str]) -> str:  # fmt: skip
+    """HTML of a lesson's cell, like that of a block, with its number."""
+    return (
+        f'<div class="tl-run-block tl-cell" data-cell="{number}"><span class="tl-cell__no">{CELL[lang]} {number}</span>\n'
+        f"{highlighted(own_comments(source, lang))}{_results(parts, lang, printed, chart)}\n</div>"
     )

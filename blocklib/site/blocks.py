@@ -132,27 +132,36 @@ def run(path: str, source: str, lang: str, root: Path) -> Recorder:
     filename = str(root / path)
     recorder = Recorder(lang)
     scope = {"__name__": "__main__", "__file__": filename}
-    _preload(source, root)
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     try:
-        with _alone(root), recorder, contextlib.redirect_stdout(recorder), _loud_warnings(root):
+        with stage(root, source, recorder):
             exec(compile(source, filename, "exec", dont_inherit=True), scope)
-    except SystemExit as error:
-        raise BlockError(
-            path, _line(error, filename), f"calls exit ({error.code!r}); a block runs to its end"
-        ) from None
     except KeyboardInterrupt:
         raise
-    except SyntaxError as error:
-        line = error.lineno if error.filename == filename else _line(error, filename)
-        raise BlockError(path, line or 0, f"SyntaxError: {error.msg}") from None
     except BaseException as error:
-        name = type(error).__name__
-        text = " ".join(str(error).split())
-        raise BlockError(path, _line(error, filename), f"{name}: {text}" if text else name) from None
+        raise BlockError(path, *failure(error, filename)) from None
     if not recorder.result():
         raise BlockError(path, 0, "prints nothing; use `show` or print its result")
     return recorder
+
+
+@contextlib.contextmanager
+def stage(root: Path, source: str, recorder: Recorder) -> Iterator[None]:
+    """What code of a page runs on: alone, its prints recorded, warnings raised; ``source`` says what it imports."""
+    _preload(source, root)
+    with _alone(root), recorder, contextlib.redirect_stdout(recorder), _loud_warnings(root):
+        yield
+
+
+def failure(error: BaseException, filename: str) -> tuple[int, str]:
+    """The line of ``filename`` on which its code failed (0 where there is none), and what to say."""
+    if isinstance(error, SystemExit):
+        return _line(error, filename), f"calls exit ({error.code!r}); a block runs to its end"
+    if isinstance(error, SyntaxError):
+        line = error.lineno if error.filename == filename else _line(error, filename)
+        return line or 0, f"SyntaxError: {error.msg}"
+    name, text = type(error).__name__, " ".join(str(error).split())
+    return _line(error, filename), f"{name}: {text}" if text else name
 
 
 def _preload(source: str, root: Path) -> None:

@@ -14,11 +14,26 @@ from pathlib import Path
 
 from blocklib.charts.discover import fingerprint
 from blocklib.claims import registry, sources
+from blocklib.facts import lessons
 from blocklib.facts.expand import expand
 from blocklib.facts.fingerprint import closure_hash
 from blocklib.facts.lines import EXEC
 from blocklib.problems import BlocklibError, Problem
-from blocklib.site import blocks, cache, checked, languages, later, math, numbers, redirects, reference, search, vendor
+from blocklib.site import (
+    blocks,
+    cache,
+    checked,
+    languages,
+    later,
+    math,
+    notebooks,
+    notebooks_run,
+    numbers,
+    redirects,
+    reference,
+    search,
+    vendor,
+)
 from blocklib.site.blockhtml import render_block
 from blocklib.site.markdown import ClaimParts
 from blocklib.site.meta import SITE_ROOT
@@ -48,6 +63,8 @@ class Build:
         self.rows: dict[str, dict[str, list]] = {lang: {} for lang in languages.LANGUAGES}  # by page, blocks' included
         self.stamps: dict[str, str] = {}
         self.block_stamps: dict[str, str | None] = {}
+        self.runs: dict[tuple[str, str], list[notebooks_run.Outcome]] = {}
+        self.charts: dict[str, str] = {}  # states of charts that code drew, by file
         self.rendered: list[str] = []  # pages that did not come from the cache
         self.checked = checked.check_site(self.root)
         self.problems.update(self.checked.problems)
@@ -95,9 +112,16 @@ class Build:
             )
         return self.block_stamps[name]
 
+    def outcomes(self, path: str, lang: str) -> list[notebooks_run.Outcome]:
+        """What the cells of the lesson behind a page did, run once a build and language at most."""
+        if (path, lang) not in self.runs:
+            source, lesson = notebooks.lesson_of(self.root, path)
+            self.runs[path, lang] = notebooks_run.outcomes(self.root, source, lesson, lang, self.store)
+        return self.runs[path, lang]
+
     def note(self, path: str, line: int, message: object) -> None:
         """Take note of a fault; building goes on, so that all faults are found at once."""
-        self.problems.add(Problem(path, line, str(message)))
+        self.problems.update(lessons.told(self.root, [Problem(path, line, str(message))]))
 
     def close(self) -> None:
         """End what runs beside the build, and keep the cache small."""
@@ -113,6 +137,8 @@ class Job:
         self.build, self.lang, self.path, self.offset = build, lang, path, offset
         self.source = markdown
         self.printed: list[tuple[int, str]] = []  # Markdown that blocks printed, with the block's line
+        self.charts: dict[str, str] = {}  # states of the charts that code on the page drew, by file
+        self.lesson = (notebooks.lesson_of(build.root, path) or (None, None))[1]
         self.numbers = build.checked.numbers(path)
         self.rows = list(self.numbers.rows) if self.numbers else []
         self.aliases = redirects.aliases(build.root, languages.page_of(path)) if any(build.redirects.values()) else {}
@@ -146,6 +172,8 @@ class Job:
         found = BLOCK.findall(self.text)
         parts: list[object] = [self.build.machinery, links, self.lang, self.path, self.text, self.aliases]
         parts += [self.build.block_stamp(name) for name in self.snippets]
+        if self.lesson:
+            parts.append(notebooks_run.stamp(self.build.root, self.lesson))
         for kind, ident in found:
             ident = ident.strip()
             if kind == "claim":
@@ -199,24 +227,49 @@ class Job:
             self.build.note(self.path, line, error)
             return f'<p class="tl-fault"><code>{html.escape(str(error))}</code></p>'
 
+        return render_block(name, source, output.parts, self.lang, self._printing(line, convert), self.chart)
+
+    def cell(self, number: int, line: int, convert: Callable[[str], str]) -> str:
+        """The lesson's code cell of this number, run or recalled, as HTML; a failure is noted and shown after it."""
+        cell = self.lesson.code[number - 1]
+        outcome = self.build.outcomes(self.path, self.lang)[number - 1]
+        if outcome.fault:
+            self.build.note(self.path, outcome.line, f"cell {number}: {outcome.fault}")
+        return notebooks.cell_html(cell, outcome, self.lang, self._printing(line, convert), self.chart)
+
+    def _printing(self, line: int, convert: Callable[[str], str]) -> Callable[[str], str]:
+        """What turns Markdown that the code on ``line`` printed into HTML."""
+
         def printed(text: str) -> str:
             self.printed.append((line, text))
             return convert(self.check_printed(line, text))
 
-        return render_block(name, source, output.parts, self.lang, printed)
+        return printed
 
     def check_printed(self, line: int, text: str) -> str:
         """Check Markdown printed by the block at ``line``; expanded, its rows added to the page's ledger."""
         expanded, problems, rows = checked.printed(text, self.numbers, self.path, self.lang, line, self.build.root)
-        self.build.problems.update(problems)
+        self.build.problems.update(lessons.told(self.build.root, problems))
         known = {row.key for row in self.rows}
         self.rows += [row for row in rows if row.key not in known]
         return expanded
 
+    def chart(self, part: list) -> str:
+        """The figure of a chart that code on the page drew; its states go to a file of their own, as an exhibit's do."""
+        from blocklib.charts.shown import placed
+
+        page = languages.page_of(self.path).replace("/", "-")
+        ident = f"chart-{len(self.charts) + 1}"
+        place = payload_path(f"{page}-{ident}", self.lang)
+        self.charts[place] = part[2]
+        return placed(part[1], ident, SITE_ROOT + place, SITE_ROOT + vendor.PLOTLY)
+
     # ---- after Markdown ---------------------------------------------------------------------------
 
     def finish(self, content: str) -> str:
-        """Let retired ids lead to their heirs, and render the page's formulas."""
+        """Let retired ids lead to their heirs, link a lesson to its notebook, and render the page's formulas."""
+        if self.lesson:
+            content = notebooks.with_download(content, languages.page_of(self.path), self.lang)
         for ident, retired in self.aliases.items():
             spans = "".join(f'<span id="{html.escape(old)}"></span>' for old in retired)
             content = re.sub(rf'<[a-z0-9]+ [^>]*\bid="{re.escape(ident)}"[^>]*>', lambda m, s=spans: m[0] + s, content)

@@ -11,14 +11,19 @@ import os
 import unicodedata
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from blocklib.text import LANGS, Text
+
+if TYPE_CHECKING:
+    from blocklib.charts.exhibit import State
 
 _recorder: ContextVar[Recorder | None] = ContextVar("blocklib_recorder", default=None)
 
 
 class Recorder(io.TextIOBase):
-    """Collects one block's output as parts: ``["text", str]``, ``["table", head, rows]``, ``["markdown", str]``.
+    """Collects one block's output as parts: ``["text", str]``, ``["table", head, rows]``, ``["markdown", str]``,
+    ``["chart", html, payload]``.
 
     It also stands in for ``sys.stdout``, so plain prints keep their place among the parts. ``used_language``
     tells whether the output can differ between the languages.
@@ -92,7 +97,7 @@ def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 class Show:
-    """The display function: ``show(…)``, ``show.table(head, rows)``, ``show.markdown(text)``."""
+    """The display function: ``show(…)``, ``show.table(head, rows)``, ``show.markdown(text)``, ``show.chart(state, title)``."""
 
     def __call__(self, *values: object) -> None:
         """Print the values on one line, separated by spaces."""
@@ -116,6 +121,23 @@ class Show:
             recorder.parts.append(["markdown", _string(text)])
         else:
             print(_string(text))
+
+    def chart(self, state: State, title: object) -> None:
+        """Draw a chart as an exhibit without controls: picture, sentence and table. ``state`` holds the three.
+
+        In a page it is drawn like an exhibit, static first; in Jupyter the picture stands above sentence and table.
+        Raises :class:`~blocklib.charts.model.ChartError` for what is no chart.
+        """
+        from blocklib.charts import shown
+
+        lang = reader_language()
+        if recorder := _recorder.get():
+            recorder.parts.append(["chart", *shown.figure(state, title, lang)])
+            return
+        shown.in_jupyter(state, lang)
+        print(_string(title))
+        print(state.sentence[lang].replace("**", ""))
+        print(plain_table(*shown.table(state, lang)))
 
     @property
     def lang(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 LOGGERS = ("mkdocs.structure.pages", "mkdocs.structure.nav", "mkdocs.structure.files", "mkdocs.commands.build")
 _DOC_LINK = re.compile(
@@ -41,11 +40,7 @@ def listen(take: Take) -> None:
     logging.getLogger("mkdocs.structure.pages").setLevel(logging.INFO)
 
 
-def line_of(path: Path, text: str) -> int:
-    """First line of a file that holds ``text``; 0 where there is none or no file."""
-    try:
-        source = path.read_text("utf-8")
-    except OSError:
-        return 0
+def line_of(source: str, text: str) -> int:
+    """First line of a source that holds ``text``; 0 where there is none."""
     at = source.find(text)
     return source.count("\n", 0, at) + 1 if at >= 0 else 0

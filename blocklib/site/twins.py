@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from blocklib.claims.registry import nearest
 from blocklib.claims.tomlfile import read_toml
+from blocklib.facts import lessons
 from blocklib.facts.files import find_root, load_refs, read_page, read_text
 from blocklib.facts.fingerprint import ROOT
 from blocklib.facts.items import Bound, Page
@@ -75,7 +76,11 @@ def page_files(root: Path) -> tuple[dict[str, dict[str, str]], list[Problem]]:
             found.setdefault(name[1], {})[name[2]] = path
         else:
             problems.append(Problem(path, 0, "a page is named PAGE.zh.md or PAGE.en.md"))
-    return found, problems
+    for lesson in lessons.lesson_paths(root):
+        sides = found.setdefault(lesson.removeprefix("docs/").removesuffix(lessons.SUFFIX), {})
+        problems += [Problem(path, 0, f"stands twice; {lesson} is this page as well") for path in sides.values()]
+        sides |= dict(zip(LANGS, lessons.pages_of(lesson), strict=True))
+    return dict(sorted(found.items())), problems
 
 
 def check(root: Path, strict: bool = True) -> list[Problem]:
@@ -105,8 +110,9 @@ def check_pair(root: Path, page: str, sides: dict[str, str]) -> list[Problem]:
 
 
 def marks(page: Page) -> list[Mark]:
-    """Headings with an id, claims, exhibits and snippets of a page, in the order of their lines."""
+    """Headings with an id, claims, exhibits, snippets and cells of a page, in the order of their lines."""
     found = [Mark("heading", head.id, head.line, head.level) for head in page.headings if head.id]
+    found += [Mark("cell", cell[1], page.line(cell.start())) for cell in lessons.CELL.finditer(page.source)]
     found += [
         Mark(block.kind, block.id, block.line) for block in page.blocks if block.kind in ("claim", "exhibit", "snippet")
     ]
@@ -251,6 +257,13 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(plain.encode()).hexdigest()[:12]
 
 
+def _hash(root: Path, path: str) -> str:
+    """Hash of one side of a pair; of a lesson, of the prose in its language."""
+    if lesson := lessons.source_of(root, path):
+        return content_hash(lessons.read(read_text(root, lesson)[0]).prose(path.rsplit(".", 2)[1]))
+    return content_hash(read_text(root, path)[0])
+
+
 def state(root: Path) -> list[State]:
     """Where each page stands, sorted by name."""
     files, _ = page_files(root)
@@ -264,7 +277,7 @@ def state(root: Path) -> list[State]:
         if not isinstance(entry, dict):
             states.append(State(page, "unsigned"))
             continue
-        changed = tuple(lang for lang in LANGS if entry.get(lang) != content_hash(read_text(root, sides[lang])[0]))
+        changed = tuple(lang for lang in LANGS if entry.get(lang) != _hash(root, sides[lang]))
         states.append(State(page, "stale" if changed else "signed", changed))
     return states
 
@@ -281,8 +294,10 @@ def _signature_problems(root: Path, files: dict[str, dict[str, str]]) -> Iterato
         for lang in one.changed if one.status == "stale" else ():
             twin = next(other for other in LANGS if other != lang)
             line = file.line("", one.page)
+            side = f"the cells in {lang} " if lessons.source_of(root, f"docs/{one.page}.{lang}.md") else ""
             message = (
-                f"changed since the pair was signed ({file.path}:{line}); compare docs/{one.page}.{twin}.md: {remedy}"
+                f"{side}changed since the pair was signed ({file.path}:{line}); "
+                f"compare docs/{one.page}.{twin}.md: {remedy}"
             )
             yield Problem(f"docs/{one.page}.{lang}.md", 1, message)
     for page in sorted(set(file.data) - set(files)):
@@ -299,11 +314,11 @@ def sign(root: Path, pages: list[str]) -> list[Problem]:
     files, _ = page_files(root)
     problems = [problem for page in pages for problem in check_pair(root, page, files[_known(page, files)])]
     if problems:
-        return sorted(set(problems))
+        return lessons.told(root, problems)
     file = read_toml(root, SIGNATURES, required=False)
     signed = {page: entry for page, entry in file.data.items() if page in files}
     for page in pages:
-        signed[page] = {lang: content_hash(read_text(root, files[page][lang])[0]) for lang in LANGS}
+        signed[page] = {lang: _hash(root, files[page][lang]) for lang in LANGS}
     rows = [f'"{page}" = {{ zh = "{entry["zh"]}", en = "{entry["en"]}" }}\n' for page, entry in sorted(signed.items())]
     (root / SIGNATURES).write_text(_HEAD + "".join(rows), encoding="utf-8", newline="\n")
     redirects.record(root, pages)
@@ -319,7 +334,7 @@ def _known(page: str, files: dict[str, dict[str, str]]) -> str:
 def page_name(argument: str) -> str:
     """``docs/primer/shape.zh.md``, ``primer/shape.en.md`` or ``primer/shape`` as ``primer/shape``."""
     name = argument.strip().removeprefix("./").removeprefix("docs/").rstrip("/")
-    return re.sub(r"(\.(zh|en))?(\.(md|facts))?$", "", name)
+    return re.sub(r"(\.(zh|en))?(\.(md|facts|py))?$", "", name)
 
 
 def main(argv: list[str], root: Path | None = None) -> int:
