@@ -10,7 +10,10 @@ from blocklib.facts.registry import fact
 
 @fact(
     formula="std / √(2 · blocks)",
-    tests=("tests/theory/test_initialisation.py::test_the_known_value",),
+    tests=(
+        "tests/theory/test_initialisation.py::test_the_known_value",
+        "tests/claims_evidence/test_lesson_deep_net.py::test_scaled_writes_keep_the_stream",
+    ),
 )
 def residual_init_std(std: Fraction, blocks: int) -> Exact:
     """Standard deviation at which the matrices that write to the stream start, when the usual one is divided by the
