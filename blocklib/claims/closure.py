@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from blocklib.claims import evidence, sources
+from blocklib.claims import evidence, experiments, sources
 from blocklib.claims.pages import body, pages
 from blocklib.claims.registry import IDENT, Claim, Registry, load, nearest
 from blocklib.problems import Problem
-
-RESULTS = "blocklib/lab/results"
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,8 @@ def check(root: Path) -> list[Problem]:
     problems += _check_pages(root, registry)
     problems += _check_tests(registry, found)
     for claim in registry.claims.values():
-        problems += _check_references(root, claim, registry, library)
+        problems += _check_references(claim, registry, library)
+    problems += experiments.check(root, registry)
     return sorted(set(problems))
 
 
@@ -151,7 +150,7 @@ def _check_tests(registry: Registry, found: evidence.Evidence) -> Iterator[Probl
             )
 
 
-def _check_references(root: Path, claim: Claim, registry: Registry, library: sources.Library) -> Iterator[Problem]:
+def _check_references(claim: Claim, registry: Registry, library: sources.Library) -> Iterator[Problem]:
     for citation in claim.sources:
         if citation.key not in library.entries:
             yield Problem(
@@ -159,12 +158,4 @@ def _check_references(root: Path, claim: Claim, registry: Registry, library: sou
                 registry.line(claim, "sources"),
                 f"claim {claim.id!r}: no entry {citation.key!r} in "
                 f"{sources.SOURCES_FILE}{nearest(citation.key, library.entries)}",
-            )
-    for name in claim.experiments:
-        results = root / RESULTS
-        if not (results / name).is_dir() and not any(results.glob(f"{name}*.json")):
-            yield Problem(
-                claim.path,
-                registry.line(claim, "experiments"),
-                f"claim {claim.id!r}: experiment {name!r} has no results under {RESULTS}",
             )

@@ -63,19 +63,6 @@ def test_an_empty_claim(tmp_path):
     ] * 2
 
 
-def test_a_measured_claim_needs_results(tmp_path):
-    write_site(tmp_path, sign=False)
-    file = tmp_path / "docs/claims.toml"
-    file.write_text(file.read_text().replace('grade = "convention"', 'grade = "measured"\nexperiments = ["arm-a"]'))
-    assert [p.message.split(": ")[1] for p in closure.check(tmp_path)] == [
-        "experiment 'arm-a' has no results under blocklib/lab/results"
-    ]
-    results = tmp_path / "blocklib/lab/results"
-    results.mkdir(parents=True)
-    (results / "arm-a-seed-1.json").write_text("{}")
-    assert closure.check(tmp_path) == []
-
-
 PATHS = "docs/primer/paths.claims.toml"
 
 
@@ -100,7 +87,7 @@ def test_a_claim_entered_beside_its_page(tmp_path):
         ('"convention"', '"computed"', 3, "claim 'add-then-norm': graded computed but has no test"),
         ('ledger = "both"', 'ledger = "both"\ntests = ["tests/paths/test_paths.py::test_none"]', 6, "does not exist"),
         ('ledger = "both"', 'ledger = "both"\nsources = ["veit2015, abstract"]', 6, "no entry 'veit2015'"),
-        ('ledger = "both"', 'ledger = "both"\nexperiments = ["arm"]', 6, "experiment 'arm' has no results"),
+        ('ledger = "both"', 'ledger = "both"\nexperiments = ["arm"]', 6, "there is no blocklib/lab/summary.json"),
         ("[add-then-norm]", "[short-paths]", 3, "stands already in docs/claims.toml:11"),
     ],
 )

@@ -96,6 +96,11 @@ AHEAD = [
              for path in (AHEAD_ZH, AHEAD_EN)), Fault(LATER, '["primer/ahead#follow"]', "is written, at"))),
 ]  # fmt: skip
 
+SUMMARY = """\
+{"corpus": {}, "arms": {"base": {"complete": true, "lost": 0}, "gelu": {"complete": true, "lost": 0}},
+ "questions": {"activation": [
+  {"first": "gelu", "second": "base", "kind": "differs", "mean": 0.08, "en": "GELU is 0.08 nats above base."}]}}
+"""
 EVIDENCE = [
     Plant("a claim without a test",
           (Edit(BESIDE[0], 'grade = "convention"', 'grade = "computed"'),),
@@ -110,6 +115,10 @@ EVIDENCE = [
           (Fault(CLAIMS, "tests = [", "test_share does not exist"),
            Fault(TESTS, '("paths-share")', "do not list tests/evidence/test_paths.py::test_shared"),
            Fault("blocklib/theory/step_time.py", "def step_time", "there is no test"))),
+    Plant("a measured claim that the lab contradicts",
+          (Edit("blocklib/lab/summary.json", new=SUMMARY),
+           Edit(CLAIMS, 'grade = "proved"', 'grade = "proved"\nexperiments = ["gelu below base"]')),
+          (Fault(CLAIMS, "experiments =", "the lab says 'above': GELU is 0.08 nats above base."),)),
     Plant("a test marker without a claim",
           (Edit(TESTS, "import pytest\n", 'import pytest\n\n\n@pytest.mark.claim("no-claim")\ndef test_more():\n    pass\n'),),
           (Fault(TESTS, '"no-claim"', "marker names claim 'no-claim'"),)),

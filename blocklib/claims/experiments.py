@@ -1,0 +1,99 @@
+"""Measured claims against the lab: what a claim says of its experiments, compared with the verdicts in summary.json.
+
+An entry of ``experiments`` is one of
+
+    gelu above base      the lab found a difference of this sign; likewise ``below``
+    gqa-2 same base      the lab found the two the same within its margin
+    tied-kv open base    the lab found neither
+    no-norm lost         runs of this arm did not train
+    base                 the claim compares nothing; the arm's runs are all there
+
+Standard library only: the summary is read as data, the lab is not imported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blocklib.claims.registry import Claim, Registry, nearest
+from blocklib.problems import Problem
+
+SUMMARY = "blocklib/lab/summary.json"
+VERDICTS = ("above", "below", "same", "open")
+LOST = "lost"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The kept summary: rows of arms by id, verdicts by (arm, reference)."""
+
+    arms: dict[str, dict[str, Any]]
+    verdicts: dict[tuple[str, str], dict[str, Any]]
+
+    @classmethod
+    def load(cls, root: Path) -> Lab:
+        """The summary under ``root``; raises FileNotFoundError where there is none, ValueError where it is no JSON."""
+        data = json.loads((root / SUMMARY).read_text("utf-8"))
+        rows = (row for rows in data["questions"].values() for row in rows)
+        return cls(data["arms"], {(row["first"], row["second"]): row for row in rows})
+
+
+def check(root: Path, registry: Registry) -> Iterator[Problem]:
+    """What claims say of experiments and the lab does not: unknown or unfinished arms, other verdicts."""
+    claims = [claim for claim in registry.claims.values() if claim.experiments]
+    lab = None
+    try:
+        lab = Lab.load(root) if claims else None
+    except FileNotFoundError:
+        pass
+    except ValueError as error:
+        yield Problem(SUMMARY, getattr(error, "lineno", 0), f"not valid JSON: {error}")
+        return
+    for claim in claims:
+        line = registry.line(claim, "experiments")
+        for message in _faults(claim, lab) if lab else [f"names experiments, but there is no {SUMMARY}"]:
+            yield Problem(claim.path, line, f"claim {claim.id!r}: {message}")
+
+
+def _faults(claim: Claim, lab: Lab) -> Iterator[str]:
+    for entry in claim.experiments:
+        match entry.split():
+            case [arm]:
+                yield from _arm(entry, arm, lab)
+            case [arm, word] if word == LOST:
+                yield from _arm(entry, arm, lab) or _lost(entry, arm, lab)
+            case [first, word, second] if word in VERDICTS:
+                yield from [*_arm(entry, first, lab), *_arm(entry, second, lab)] or _verdict(entry, lab)
+            case _:
+                words = "|".join(VERDICTS)
+                yield f"cannot read experiment {entry!r}; write 'ARM {words} REFERENCE', 'ARM {LOST}' or 'ARM'"
+    if len(claim.experiments) > 1 and all(len(entry.split()) == 1 for entry in claim.experiments):
+        yield f"names several arms and no verdict; write for example {f'{claim.experiments[0]} above {claim.experiments[1]}'!r}"
+
+
+def _arm(entry: str, arm: str, lab: Lab) -> list[str]:
+    if arm not in lab.arms:
+        return [f"experiment {entry!r}: {SUMMARY} has no arm {arm!r}{nearest(arm, lab.arms)}"]
+    if not lab.arms[arm]["complete"]:
+        return [f"experiment {entry!r}: arm {arm!r} has not finished"]
+    return []
+
+
+def _lost(entry: str, arm: str, lab: Lab) -> list[str]:
+    return [] if lab.arms[arm]["lost"] else [f"experiment {entry!r}: the lab says that every run of {arm!r} trained"]
+
+
+def _verdict(entry: str, lab: Lab) -> list[str]:
+    first, word, second = entry.split()
+    row = lab.verdicts.get((first, second))
+    if row is None:
+        turned = f"; the lab asks about {second!r} against {first!r}" if (second, first) in lab.verdicts else ""
+        return [f"experiment {entry!r}: no question of the lab compares the two{turned}"]
+    said = row["kind"]
+    if said == "differs":
+        said = "above" if row["mean"] > 0 else "below"
+    return [] if said == word else [f"experiment {entry!r}: the lab says {said!r}: {row['en']}"]
