@@ -22,7 +22,7 @@ rows = []
 for name, branch in branches.items():
     x = first = norm(torch.randn(64, d)).requires_grad_()
     skip = torch.ones(())
-    for w, c in zip(weights, constants):
+    for w, c in zip(weights, constants, strict=True):
         total = x + branch(x, w, c)
         skip = skip / total.detach().std()
         x = norm(total)
