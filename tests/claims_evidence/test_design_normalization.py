@@ -163,6 +163,26 @@ def test_post_norm_balances_when_gains_agree_control(write):
     assert post_norm_total(write, back, 24) < 0.3
 
 
+@pytest.mark.claim("post-norm-balances-when-gains-agree")
+@pytest.mark.parametrize("steepness", [2.0, 4.0, 8.0])
+def test_post_norm_follows_the_branch(steepness):
+    """Branches that hand back more than they write: the factor predicted from sizes measured at every sublayer."""
+    torch.manual_seed(int(steepness))
+    d, norm = 256, LayerNorm(256, eps=0.0, affine=False)
+    x = first = norm(torch.randn(16, d, dtype=torch.float64)).requires_grad_()
+    predicted = 0.0
+    for _ in range(24):
+        w = orthogonal(d)
+        write = torch.tanh(steepness * x @ w)
+        back = torch.randn_like(x)
+        gain = torch.autograd.grad(write, x, back, retain_graph=True)[0].norm() / back.norm()
+        predicted += math.log((1 + gain**2) / (1 + write.square().mean())) / 2
+        x = norm(x + write)
+    last = torch.randn(16, d, dtype=torch.float64)
+    measured = math.log((torch.autograd.grad(x, first, last)[0].norm() / last.norm()).item())
+    assert measured > 1 and measured == pytest.approx(predicted, rel=0.15)
+
+
 # -- the final norm ----------------------------------------------------------------------------------------
 
 
