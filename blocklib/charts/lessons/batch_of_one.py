@@ -83,14 +83,16 @@ def batchnorm_one_token(batch: int, draw: int, statistics: str) -> State:
     ]  # fmt: skip
     if not stored:
         series.append(
-            Series(Text("改用存下的统计量", "with stored statistics"), x=places, y=normalised(batch, draw, True), mark="points",
+            Series(Text("改用存下的统计量", "with stored statistics"), x=[place + 0.37 for place in places],
+                   y=normalised(batch, draw, True), mark="points",
                    role="ink"))  # fmt: skip
     rows = [(name, num(v), two(o), two(s)) for name, v, o, s in zip(
         components(width), VECTOR, out, normalised(batch, draw, True), strict=True)]  # fmt: skip
     return State(
         Chart(
             series, height=260, narrow_height=250,
-            x=Axis(categories=[str(i) for i in range(1, width + 1)], label=Text("分量", "component")),
+            x=Axis(categories=[str(i) for i in range(1, width + 1)], label=Text("分量", "component"),
+                   range=(-0.5, width - 0.4)),
             y=Axis(label=Text("输出；圆点：改用存下的统计量", "output; dots: with stored statistics") if not stored
                    else Text("输出", "output"), range=(-reach * 1.2, reach * 1.2), ticks=(-2, 0, 2)),
             summary=Text(f"八根柱子，依次为 {'、'.join(two(v) for v in out)}。", f"Eight bars: {', '.join(two(v) for v in out)}."),
