@@ -121,6 +121,20 @@ def norm_params(model: Model) -> int:
 
 
 @fact(
+    formula="FFN parameters / parameters of all blocks",
+    tests=("tests/atlas/test_where_facts.py::test_share_of_the_blocks",),
+)
+def ffn_share_of_blocks(model: Model) -> Fraction:
+    """Share of the FFNs in the parameters of all blocks of this model; no embedding, positions, final norm or head.
+
+    中文：FFN 占该模型所有块参数的比例；不含 embedding、位置编码、末尾归一化与输出头。
+    """
+    config = _config(model)
+    whole = params.count(config)
+    return plain(Fraction(whole.ffn, whole.total - params.outside_blocks(config).total))
+
+
+@fact(
     formula="FFN parameters · 2 bytes / bytes of the checkpoint",
     tests=("tests/atlas/test_where_facts.py::test_share_of_the_whole_checkpoint",),
 )

@@ -67,6 +67,13 @@ def test_share_of_the_whole_checkpoint():
             function("llama-3-8b")
 
 
+def test_share_of_the_blocks():
+    """64 FFNs over 48 and 16 blocks of the sizes that the checkpoint's tensors give."""
+    blocks = 48 * (115_876_064 + 267_386_880 + 2 * 5120) + 16 * (104_857_600 + 512 + 267_386_880 + 2 * 5120)
+    assert where_facts.ffn_share_of_blocks(QWEN) == Fraction(17_112_760_320, blocks)
+    assert f"{100 * float(where_facts.ffn_share_of_blocks(QWEN)):.2f}" == "70.27"
+
+
 def test_crossovers_by_counting():
     """FFNs on the meta device against scores of one query over as many keys as the fact says."""
     for model, tokens in ((QWEN, 87_040), ("llama-3-8b", 21_504)):

@@ -74,12 +74,13 @@ def alike(x):
 
 def short_of_one(cosine):
     missing = 1 - cosine
-    return f"{missing:.1e}" if missing > 1e-10 else "< 1e-10"
+    return f"{missing:.2g}" if missing > 1e-10 else "< 1e-10"
 
 
 bare = stack(residual=False)
 show.table(
-    (Text("过了第几块", "after block"), Text("余弦，平均", "cosine, mean"),
+    (Text("过了第几块", "after block"),
+     Text("余弦，平均", "cosine, mean"),
      Text("离一还差", "short of one by")),
     [(k, f"{alike(bare[k]):.3f}", short_of_one(alike(bare[k])))
      for k in range(6)],
@@ -91,13 +92,13 @@ show.table(
 # 为什么这么快？attention 写出去的是各行的加权平均，权重非负，和为一。平均只会往中间收：
 #
 # /// claim | mixing-draws-rows-together
-# 用非负、和为一的权重重新混合各行，任意两行的距离不超过混合之前最远的两行。若任何两组权重都至少有 $\rho$ 的部分重叠，最远的距离还至少缩到 $1-\rho$ 倍。
+# 用非负、和为一的权重重新混合各行，任意两行的距离不超过混合之前最远的两行。若任何两组权重逐项取较小者、加起来都不少于 $\rho$，最远的距离还至少缩到 ${1-\rho}$ 倍。
 # ///
 #
 # 后面的矩阵、归一化和 FFN 逐行做同一件事。残存的差别，它们能放大；已经没有的，它们造不出来。
 #
 # /// claim | equal-rows-stay-equal
-# 各行一旦完全相同，又没有逐位置的信号加进来，那么任何块的输出各行也完全相同：权重取什么值、有没有因果掩码、有没有残差，都一样。
+# 各行一旦完全相同，又没有逐位置的信号加进来，那么由 softmax attention、FFN 和归一化组成的块，输出各行也完全相同：权重取什么值、有没有因果掩码、有没有残差，都一样。
 # ///
 #
 # /// margin
@@ -122,13 +123,13 @@ show.table(
 # Why so fast? What attention writes are averages of the rows, with weights that are not negative and sum to one. An average can only move inwards:
 #
 # /// claim | mixing-draws-rows-together
-# Mix the rows anew with weights that are not negative and sum to one, and no two rows are farther apart than the farthest two were. If any two sets of weights overlap in at least a part $\rho$, the farthest distance shrinks to at most $1-\rho$ of itself.
+# Mix the rows anew with weights that are not negative and sum to one, and no two rows are farther apart than the farthest two were. If the smaller of the weights, term by term, add up to at least $\rho$ for any two sets, the farthest distance shrinks to at most ${1-\rho}$ of itself.
 # ///
 #
 # The matrices, norms and FFNs that follow do the same to every row. A difference that is left they can enlarge. One that is gone they cannot make.
 #
 # /// claim | equal-rows-stay-equal
-# Once all rows are the same, and no signal is added that depends on the place, the rows of any block's output are the same as well: whatever the weights, with or without a causal mask, with or without the residual.
+# Once all rows are the same, and no signal is added that depends on the place, the rows that a block of softmax attention, FFN and norms puts out are the same as well: whatever the weights, with or without a causal mask, with or without the residual.
 # ///
 #
 # /// margin
@@ -153,7 +154,7 @@ show.table(
 
 def gradient(*layers):
     size = sum(m.weight.grad.square().sum() for m in layers) ** 0.5
-    return f"{size:.1e}" if size > 1e-12 else "< 1e-12"
+    return f"{size:.2g}" if size > 1e-12 else "< 1e-12"
 
 
 show.table(
