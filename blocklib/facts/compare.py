@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from fractions import Fraction
 
 from blocklib.facts.format import fixed, format_value
@@ -101,7 +102,7 @@ def _measured(reading: Reading, value: Measured, said: str) -> str | None:
         return f"{said} but the value is {_like(reading, number)}{exactly}"
     if reading.noise is not None:
         shown = reading.parts[1]
-        if round_half_away(noise, shown.resolution or noise or Fraction(1)) != shown.value:
+        if (round_half_away(noise, shown.resolution) if shown.resolution else noise) != shown.value:
             return f"{said} but the noise is {_body(noise, shown)}"
     if noise and reading.relation in ("=", "~"):
         finest = leading_place(noise) / (10 if reading.noise is not None else 1)
@@ -149,11 +150,11 @@ def _like(reading: Reading, value: Fraction) -> str:
     lead = text[:start].rstrip(" \u00a0")
     # The relation and the sign belong to the printed number, not to the value.
     lead = "×" if lead.endswith("×") else ""
-    written = text[start - 1 : end] if start and text[start - 1] in "-−" else text[start:end]
     full = decimal_text(value / part.factor)
-    for more in range(0, 13):
-        body = _body(value, part, more)
-        if body.replace("−", "-") != written.replace("−", "-") or (full and len(full.partition(".")[2]) <= more):
+    for places in range(part.decimals, part.decimals + 13):
+        body = fixed(value / part.factor, places)
+        shows = round_half_away(value / part.factor, Fraction(1, 10**places)) != part.value / part.factor
+        if shows or (full and len(full.partition(".")[2]) <= places):
             break
     return lead + body + _other_prefix(reading, value, tail)
 
@@ -169,11 +170,13 @@ def _other_prefix(reading: Reading, value: Fraction, tail: str) -> str:
 
 def _sibling(tail: str) -> tuple[str, Fraction] | None:
     """GiB for ``" GB"`` and back, with the factor by which a value of the one is read in the other; None for others."""
-    base, factor = NAMES.get(tail.strip(" \u00a0").partition("/")[0], ("", Fraction(0)))
-    for prefix, power in BINARY.items() if base == "B" else ():
-        other = {1000**power: f"{prefix}B", 1024**power: f"{prefix[0]}B"}.get(factor)
+    found = NAMES.get(tail.strip(" \u00a0").partition("/")[0])
+    if found is None or found[0] != "B":
+        return None
+    for prefix, power in BINARY.items():
+        other = {1000**power: f"{prefix}B", 1024**power: f"{prefix[0]}B"}.get(found[1])
         if other:
-            return other, factor / NAMES[other][1]
+            return other, found[1] / NAMES[other][1]
     return None
 
 
@@ -204,4 +207,4 @@ def _pair(reading: Reading, ends: tuple[Fraction, Fraction]) -> str:
 
 
 def _lang(reading: Reading) -> str:
-    return "zh" if any("\u4e00" <= char <= "\u9fff" for char in reading.text) else "en"
+    return "zh" if re.search("[\u4e00-\u9fff]", reading.text) else "en"

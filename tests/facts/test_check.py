@@ -49,6 +49,30 @@ def test_a_page_on_its_own(site):
     assert lines(site, paths=["docs/norm.zh.md"]) == []
 
 
+def test_only_the_pages_asked_for_are_read(site):
+    assert sorted(check_pages(site.root, registry=site, paths=["docs/norm.en.md"]).pages) == [
+        "docs/norm.en.md", "docs/norm.zh.md"]  # fmt: skip
+
+
+def test_a_page_that_cannot_be_read_does_not_hide_its_twin(site):
+    (site.root / "docs/norm.en.md").write_bytes(b"\xff\n")
+    (site.root / "docs/norm.zh.md").write_text("28,672 { #a }", encoding="utf-8")
+    assert lines(site, paths=["docs/norm.en.md", "docs/norm.zh.md"]) == [("docs/norm.en.md", 1), ("docs/norm.zh.md", 1)]
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("It has 28,672 parts.", "printed 28,672 but nothing vouches for it; link it to a fact or a given"),
+    ("# 28,672 { #a }", "printed 28,672 but nothing vouches for it (heading); link it to a fact or a given"),
+    ("$28{,}672$", "write \\fact{…}{NAME?…} or \\given{…}{NAME}"),
+])  # fmt: skip
+def test_an_unbound_number_is_told_what_to_do_at_its_place(tmp_path, text, said):
+    registry = make_library(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.en.md").write_text(text, encoding="utf-8")
+    (problem,) = check_pages(registry.root, registry=registry).problems
+    assert said in problem.message and ("formula" in problem.message) is text.startswith("$")
+
+
 def test_what_cannot_be_read_is_a_problem(site):
     (site.root / "docs/sizes.en.md").write_bytes(b"# A { #a }\n\n\xff\xfe\n")
     (site.root / "docs/norm.facts").write_bytes(b"\xe4\xb8")
@@ -114,6 +138,7 @@ def test_the_text_of_a_block(site):
     wrong = check_text(text.replace("28,672", "28,673"), "docs/norm.en.md", "en", 19, numbers, site)
     assert [(p.path, p.line) for p in wrong.problems] == [("docs/norm.en.md", 19)]
     assert "in line 3 of what the block prints: printed 28,673 but" in wrong.problems[0].message
+    assert check_text("[0.5](fact:exact_share?part=0.5)", "docs/norm.en.md", "en", 19, numbers, site).problems == []
     alone = check_text("[16,384][rms]", "docs/norm.en.md", "en", 19, None, site)
     assert "unknown" in alone.problems[0].message
 

@@ -90,6 +90,14 @@ HOLDS = [
     ("Twenty-four", 24, None),
     ("seven percent", 0.0698, None),
     ("百分之七", 0.0698, None),
+    ("about half", 0.525, None),
+    ("about half", 0.475, None),
+    ("≥ 24", Measured(1024, 20), None),
+    ("4.87", Measured(4.8741, 0), None),
+    ("about 1,000", Measured(1024, 20), None),
+    ("5 ± half", Measured(5, Fraction(1, 2)), None),
+    ("1–2 GB", Range(1, 2), "GB"),
+    ("5 GB", Measured(5, 1), "GB"),
 ]
 
 FAILS = [
@@ -146,7 +154,32 @@ FAILS = [
     ("4.87 ± 0.01", LOSS, None, "but the noise is 0.02"),
     ("4.87 ± 0.02", Fraction(487, 100), None, "carries none"),
     ("half", Measured(0.4999, 0.01), None, "never exact"),
+    ("三千多倍", 4000, None, "but the value is 4,000"),
+    ("just over 3,000", 4000, None, "but the value is 4,000"),
+    ("nearly 3,000", 2000, None, "but the value is 2,000"),
+    ("about half", 0.5251, None, "but the value is 0.5251"),
+    ("about seventeen million", 17_500_000, None, "but the value is 17,500,000"),
+    ("5 GB", Measured(5, 1), "MB", "but the value is 0 GB"),
+    ("5", Measured(5, 1), "GB", "printed 5 without a unit but the value is 5 GB (B)"),
+    ("5", Range(1, 2), "GB", "printed 5 without a unit but the value is 1–2 GB (B)"),
+    ("4.87", Measured(4.87, 0.1), None, "(noise 0.10: 4.9)"),
+    ("1,000 ± 100", Measured(1000, 100), None, "more digits than the noise supports"),
+    ("5 ± half", Measured(5, 0), None, "but the noise is 0"),
+    ("4 GB", 3, None, "without a unit: GB stands outside the link"),
+    ("一到二", Range(0, 3), None, "but the value is 0–3"),
+    ("1e-3 到 0.002", Range(0.001, 0.003), None, "but the value is 0.001–0.003"),
+    ("1–2", Range(1.0004, 2.0001), None, "but the value is 1.000–2.000"),
+    ("一 token", 3, "token", "but the value is 3 token"),
 ]
+
+# The whole message: nothing of the printed sign or relation is taken for the value's.
+SAID = [
+    ("over 4.8", 3, "3.0"), ("over 4.87", 4.87, "4.87"), ("−3", 2.55, "3"), ("−4.7", 4.7, "4.7"), ("-4.70", 4.7, "4.70"),
+    ("恰好 4.9", 4.87, "4.87"), ("more than 3,000", 3000, "3,000"), ("nearly 3,000", 3000, "3,000"),
+    ("nearly 3,000", 2999, None), ("0", Measured(5, 1), "5"), ("3", 3 + Fraction(1, 10**8), "3.00000001"),
+    ("3", 3 + Fraction(1, 10**20), "3.000000000000"), ("3.0", 3 - Fraction(1, 10**20), None), ("3", Fraction(28, 9), "3.1"),
+    ("三千多倍", 1.5, "1.5"), ("8.03B", 8_035_000_000, "8.04B"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "value", "unit"), HOLDS, ids=[row[0] + f" {i}" for i, row in enumerate(HOLDS)])
@@ -160,6 +193,18 @@ def test_vouched_for(text, value, unit):
 def test_fault_and_its_message(text, value, unit, message):
     answer = compare(read(text), value, unit)
     assert answer is not None and message in answer and answer.startswith(f"printed {text}")
+
+
+@pytest.mark.parametrize(("text", "value", "said"), SAID)
+def test_the_value_as_the_author_would_print_it(text, value, said):
+    assert compare(read(text), value) == (said and f"printed {text} but the value is {said}")
+
+
+def test_between_two_prefixes_a_tie_goes_to_the_one_printed():
+    """As far below 4 GiB, read in GiB, as above 4 GB."""
+    middle = 8 / (1 + Fraction(10**9, 2**30)) * 10**9
+    assert compare(read("4 GB"), middle, "B") is None
+    assert "(4 GiB)" in compare(read("4 GB"), middle + 1, "B")
 
 
 def test_noise_of_exactly_one_place_supports_that_place():

@@ -119,10 +119,24 @@ def test_cited_figures(registry):
     ("[ab]\nabout.zh='x'\nabout.en='x'\nsource='y'\nplace='z'", r"give value, or parameter"),
     ("[ab]\nabuot.zh='x'", r"unknown key 'abuot'"),
     ("[norm_ops]\nabout.zh='x'\nabout.en='x'\nsource='y'\nplace='z'\nvalue='1'", r"two facts are named 'norm_ops'"),
+    ("\nab = 5", r"cited.toml:1: ab: an entry is a table"), ("\n[Ab]\nx = 1", r"cited.toml:2: Ab: an entry is a table"),
+    ("[ab]\nabout.zh='x'\nabout.en='x'\nsource='y'\nplace=''\nvalue='1'", r"value needs the figure as printed"),
+    ("[ab]\nabout.zh='x'\nabout.en='x'\nsource='y'\nplace=5\nvalue='1'", r"value needs the figure as printed"),
+    ("[ab]\nabout.zh='x'\nabout.en='x'\nsource='y'\nplace='z'\nvalue=1", r"value needs the figure as printed"),
+    ("[ab]\nabout.zh='x'\nabout.en='x'\nplace='z'\nvalue='1'", r"source .a BibTeX key. and a figure are needed"),
+    ("[ab]\nabout.zh='x'\nabout.en='x'\nsource='y'\nplace='z'\nparameter='p'\nvalues={}", r"and a figure are needed"),
 ])  # fmt: skip
 def test_broken_cited_files(tmp_path, text, message):
     with pytest.raises(FactError, match=message):
         make_library(tmp_path, text).names()
+
+
+def test_the_origin_of_a_column_is_its_place_else_its_first_rows(tmp_path):
+    rows = "[ab]\nabout.zh='x'\nabout.en='x'\nsource='y'\nparameter='p'\n{}[ab.values]\na={{value='1', place='§2'}}\nb={}\n"
+    placed, bare = rows.format("place='§1'\n", "'2'"), rows.format("", "{value='2', place='§3'}")
+    for number, (text, origin) in enumerate([(placed, "y, §1"), (bare, "y, §2")]):
+        registry = make_library(tmp_path / str(number), text)
+        assert registry.lookup("ab").origin == origin and registry.evaluate("ab?p=a").origin == "y, §2"
 
 
 @pytest.mark.parametrize("value, unit, message", [
