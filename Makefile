@@ -47,6 +47,7 @@ lab-check: setup  ## re-run the first steps of one kept run and compare
 
 bench: setup  ## cold and warm build and the preview, as ratios to importing torch and plotly
 	@$(run) $(bin)/python scripts/bench.py
+	@$(run) $(bin)/python scripts/bench_library.py
 
 clean:  ## remove what the verbs made, but not the set-up
 	rm -rf site .cache

@@ -160,12 +160,12 @@ class Config:
     @cached_property
     def groups(self) -> dict[Layer, int]:
         """Each shape of block in the main stack and how many times it is applied, in order of first appearance."""
-        return dict(Counter(self.layers))
+        return _grouped(self.layers)
 
     @cached_property
     def encoder_groups(self) -> dict[Layer, int]:
         """As :attr:`groups`, of the encoder."""
-        return dict(Counter(self.encoder))
+        return _grouped(self.encoder)
 
     @property
     def mixers(self) -> tuple[str, ...]:
@@ -372,3 +372,12 @@ def _the_one(found: list, what: str):
     if len(different) != 1:
         raise ConfigError(f"the model has {'no' if not different else 'several kinds of'} {what}")
     return different[0]
+
+
+def _grouped(stack: tuple[Layer, ...]) -> dict[Layer, int]:
+    # By identity first: a stack of one shape is mostly one object many times, and hashing a shape is slow.
+    times = Counter(map(id, stack))
+    groups: dict[Layer, int] = {}
+    for layer in {id(layer): layer for layer in stack}.values():
+        groups[layer] = groups.get(layer, 0) + times[id(layer)]
+    return groups

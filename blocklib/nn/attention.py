@@ -155,9 +155,10 @@ class MultiHeadAttention(nn.Module):
             raise ValueError("give either memory or a cache: both say what is read besides x")
         source = x if memory is None else memory
         tokens, keys = x.shape[1], source.shape[1]
-        q = self.q(x).unflatten(-1, (self.n_heads, self.head_dim))  # (B, T, H, D)
-        k = self.k(source).unflatten(-1, (self.n_kv_heads, self.head_dim))
-        v = self.v(source).unflatten(-1, (self.n_kv_heads, self.head_dim))
+        batch = x.shape[0]
+        q = self.q(x).view(batch, tokens, self.n_heads, self.head_dim)
+        k = self.k(source).view(batch, keys, self.n_kv_heads, self.head_dim)
+        v = self.v(source).view(batch, keys, self.n_kv_heads, self.head_dim)
         if self.qk_norm is not None:
             q, k = self.qk_norm(q, k)
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
@@ -165,8 +166,10 @@ class MultiHeadAttention(nn.Module):
             if positions is None:
                 start = 0 if cache is None else cache.length
                 positions = range(start, start + keys)
-            queries = newest(positions, tokens)
-            q, k = self.rope(q, queries), self.rope(k, positions)
+            if tokens == keys == 1:  # one token costs by the number of operations, not by their size
+                q, k = self.rope.pair(q, k, positions)
+            else:
+                q, k = self.rope(q, newest(positions, tokens)), self.rope(k, positions)
         return q, k, v
 
 
@@ -182,5 +185,5 @@ class GatedAttention(MultiHeadAttention):
         self.gate = nn.Linear(d_model, self.n_heads * self.head_dim, bias=self.q.bias is not None)
 
     def output(self, mixed: Tensor, x: Tensor) -> Tensor:
-        """As :meth:`MultiHeadAttention.output`, gated."""
+        """As :meth:`MultiHeadAttention.output`, gated: ``(B, T, H·D)`` and ``(B, T, d)`` to ``(B, T, d)``."""
         return self.o(mixed * self.gate(x).sigmoid())

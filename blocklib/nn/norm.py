@@ -58,11 +58,10 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(…, d)`` to the same shape and dtype."""
-        wide = _wide(x)
+        wide, gain = _wide(x), self.gain
         unit = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
-        if self.gain is not None:
-            unit = unit * self.gain
-        return unit.to(x.dtype)
+        unit = unit if gain is None else unit * gain
+        return unit if unit.dtype == x.dtype else unit.to(x.dtype)
 
 
 class ZeroCentredRMSNorm(nn.Module):

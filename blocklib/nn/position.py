@@ -84,7 +84,7 @@ class RoPE(nn.Module):
     only the first ``2 · len(frequencies)`` entries turn (partial rotary).
 
     Args:
-        frequencies: radians per position of every pair, of :mod:`blocklib.nn.frequencies`.
+        frequencies: ``(D/2,)`` or fewer, radians per position of every pair, of :mod:`blocklib.nn.frequencies`.
         magnitude: factor on cosines and sines (YaRN); 1 leaves lengths alone.
     """
 
@@ -92,8 +92,9 @@ class RoPE(nn.Module):
         super().__init__()
         # Numbers, not a buffer: `model.half()` would round a buffer, and the angles with it.
         self.frequencies, self.magnitude = tuple(frequencies.tolist()), magnitude
-        self._seen: tuple | None = None
-        self._turns: tuple[Tensor, Tensor] | None = None
+        # Cosines and sines of positions 0, 1, 2 …, for whoever asks for a range; and what they were made for.
+        self._table: tuple[Tensor, Tensor] | None = None
+        self._made_for: tuple | None = None
 
     def forward(self, x: Tensor, positions: Positions) -> Tensor:
         """``x (B, H, T, D)`` at T positions to the same shape.
@@ -111,31 +112,47 @@ class RoPE(nn.Module):
             return self.rotate(x, cos, sin)
         return torch.cat([self.rotate(x[..., :width], cos, sin), x[..., width:]], -1)
 
+    def pair(self, q: Tensor, k: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
+        """Queries ``(B, H, T, D)`` and keys ``(B, Hkv, T, D)`` of the same positions, turned in one go.
+
+        Raises: as :meth:`forward`.
+        """
+        turned = self(torch.cat([q, k], 1), positions)
+        return turned[:, : q.shape[1]], turned[:, q.shape[1] :]
+
     def turns(self, positions: Positions, x: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines ``(T, D/2)`` or ``(B, 1, T, D/2)`` in the dtype of ``x``."""
-        # All layers of a pass ask for the same range, queries and keys too.
-        key = (positions, x.dtype, x.device, torch.is_inference_mode_enabled())
-        if isinstance(positions, range) and key == self._seen:
-            return self._turns
+        if not isinstance(positions, range) or positions.step != 1 or positions.start < 0:
+            return self._computed(positions, x)
+        made_for = (x.dtype, x.device, torch.is_inference_mode_enabled())
+        if self._made_for != made_for or len(self._table[0]) < positions.stop:
+            # Twice what is asked for: a table that grew by one a step would be made anew at each.
+            self._table, self._made_for = self._computed(range(max(2 * positions.stop, 64)), x), made_for
+        cos, sin = self._table
+        return cos[positions.start : positions.stop], sin[positions.start : positions.stop]
+
+    def _computed(self, positions: Positions, x: Tensor) -> tuple[Tensor, Tensor]:
         wide = torch.float64 if x.dtype == torch.float64 else torch.float32
         angles = as_tensor(positions, x.device).to(wide)[..., None] * torch.tensor(
             self.frequencies, dtype=wide, device=x.device
         )
         if angles.dim() == 3:
             angles = angles[:, None]  # one axis for the heads
-        turns = (angles.cos() * self.magnitude).to(x.dtype), (angles.sin() * self.magnitude).to(x.dtype)
-        if isinstance(positions, range):
-            self._seen, self._turns = key, turns
-        return turns
+        return (angles.cos() * self.magnitude).to(x.dtype), (angles.sin() * self.magnitude).to(x.dtype)
 
     def rotate(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Turn the pairs (i, i + D/2) of ``x (…, T, D)``."""
         first, second = x.chunk(2, -1)
-        return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+        return torch.cat(
+            [torch.addcmul(first * cos, second, sin, value=-1), torch.addcmul(second * cos, first, sin)], -1
+        )
 
 
 class InterleavedRoPE(RoPE):
-    """RoPE whose pairs are neighbours: entry 2i goes with entry 2i + 1, as the paper writes it and GPT-J has it."""
+    """RoPE whose pairs are neighbours: entry 2i goes with entry 2i + 1, as the paper writes it and GPT-J has it.
+
+    ``frequencies`` is ``(D/2,)`` or fewer, as there.
+    """
 
     def rotate(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Turn the pairs (2i, 2i + 1) of ``x (…, T, D)``."""
