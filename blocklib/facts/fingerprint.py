@@ -33,7 +33,7 @@ class Import:
 
     __slots__ = ("lazy", "level", "module", "names")
 
-    def __init__(self, module: str, names: tuple[str, ...] = (), level: int = 0, lazy: bool = False):
+    def __init__(self, module: str, names: tuple[str, ...] = (), level: int = 0, *, lazy: bool):
         self.module, self.names, self.level, self.lazy = module, names, level, lazy
 
 
@@ -49,7 +49,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         names = tuple(alias.name for alias in node.names)
-        self.found.append(Import(node.module or "", names, node.level, self.lazy))
+        self.found.append(Import(node.module or "", names, node.level, lazy=self.lazy))
 
     def visit_If(self, node: ast.If) -> None:
         test = node.test

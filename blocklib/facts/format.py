@@ -119,7 +119,6 @@ def _auto(size: Fraction, unit: str) -> str:
 
 
 def _climb(size: Fraction, rungs, digits, places):
-    chosen = rungs[0]
     for index, (name, scale) in enumerate(rungs):
         scale = Fraction(scale)
         chosen = (name, scale)

@@ -103,8 +103,9 @@ def _unbound(page: Page, tex: str, base: int, at: Callable[[int], int]) -> None:
 def _results(page, tex: str, start: int, end: int, seen: set[int], base: int, at: Callable[[int], int]) -> None:
     """A bare number after an equals sign whose left side computes with numbers is a result."""
     cuts = [m.span() for m in _EQUALS.finditer(tex, start, end)]
-    for (left, right), following in zip(cuts, [*(c[0] for c in cuts[1:]), end], strict=False):
-        before = max([start, *(c[1] for c in cuts if c[1] <= left)])
+    sides = [start, *(right for _, right in cuts)]
+    followings = [*(left for left, _ in cuts), end][1:]
+    for before, (left, right), following in zip(sides, cuts, followings, strict=False):
         found = _PLAIN.match(tex[right:following])
         if not found or not re.search(r"[\d@]", tex[before:left]) or found[1] in ("0", "1"):
             continue

@@ -31,7 +31,17 @@ def test_bad_bytes_are_a_fault_with_its_line_and_the_rest_is_read(root):
 def test_a_missing_file(root):
     assert load_refs(root, "docs/none.facts")[0].path is None
     text, problems = read_text(root, "docs/none.md")
-    assert text == "" and "cannot be read" in problems[0].message
+    assert text == "" and str(problems[0]).startswith("docs/none.md: cannot be read")
+
+
+def test_a_bad_byte_after_an_empty_line(root):
+    (root / "docs/a.en.md").write_bytes(b"\n\xff\n")
+    assert [p.line for p in read_text(root, "docs/a.en.md")[1]] == [2]
+
+
+def test_a_full_stop_in_a_pages_name_is_no_language(root):
+    (root / "docs/v1.2.en.md").write_text("# A { #a }\n", encoding="utf-8")
+    assert read_page(root, "docs/v1.2.en.md")[0].lang == "en"
 
 
 def test_a_page_is_scanned_once_and_again_when_it_changes(root):

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from blocklib.facts import fingerprint
 from blocklib.facts.fingerprint import ROOT, closure, closure_hash, imports_of, versions
 from blocklib.problems import BlocklibError
 
@@ -111,13 +112,30 @@ def test_errors_name_the_place(tree):
     change(tree / "pkg/broken.py", "def (\n")
     with pytest.raises(BlocklibError, match=r"broken.py:1: not valid Python"):
         closure("pkg.broken", tree)
-    with pytest.raises(BlocklibError):
+    with pytest.raises(BlocklibError, match="^<source>:1: not valid Python"):
         imports_of("a\0b")
+
+
+def test_every_import_statement_counts():
+    source = "import a, b.c as d\nfrom e import f\nimport g\ndef h():\n    from .i import j\n"
+    assert [(i.module, i.names, i.level, i.lazy) for i in imports_of(source)] == [
+        ("a", (), 0, False), ("b.c", (), 0, False), ("e", ("f",), 0, False), ("g", (), 0, False),
+        ("i", ("j",), 1, False)]  # fmt: skip
+
+
+def test_an_unchanged_file_is_parsed_once(tree, monkeypatch):
+    parsed = []
+    real = fingerprint.imports_of
+    monkeypatch.setattr(fingerprint, "imports_of", lambda source, name="": parsed.append(name) or real(source, name))
+    for _ in range(3):
+        closure("pkg.a.two", tree)
+    assert sorted(parsed) == sorted({*parsed}) and str(tree / "pkg/a/two.py") in parsed
 
 
 def test_facts_do_not_hang_on_the_machinery_that_reads_pages():
     files = {path.relative_to(ROOT).as_posix() for path in closure("blocklib.theory.paths")}
     assert "blocklib/theory/paths.py" in files and not any(name.startswith("blocklib/facts/") for name in files)
+    assert closure("from blocklib.facts.registry import Chip, Model, fact\n") == []
     used = {path.relative_to(ROOT).as_posix() for path in closure("from blocklib.facts.registry import evaluate\n")}
     assert "blocklib/facts/registry.py" in used
 

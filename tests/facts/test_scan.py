@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blocklib.facts.formula import plain_text
+from blocklib.facts.formula import braces, plain_text
 from blocklib.facts.inline import Source
 from blocklib.facts.items import Bound, Given
 from blocklib.facts.lines import cells
@@ -273,10 +273,29 @@ def test_good_lists_are_none(source):
     ("$\\frac{3d}{5d} = 0.6$", ["0.6"]), ("$\\fact{0.6}{r} = \\fact{0.6}{r}$", []),
     ("$\\fact{2}{a} + 3 = 5$", ["5"]), ("$$a \\\\[12pt] b \\hspace{100pt}$$", []), ("\\(123\\)", ["123"]),
     ("\\begin{align}x &= 1234\\end{align}", ["1234"]), ("`$123$`", []), ("costs $5 and $600", []),
-    ("$x_{100}$", ["100"]), ("$p = 0.7^{12} \\approx 0.014$", ["0.014"]),
+    ("$x_{100}$", ["100"]), ("$p = 0.7^{12} \\approx 0.014$", ["0.014"]), ("$2 = 3$", ["3"]),
+    ("$1 + 1 = 2 = x$", ["2"]), ("$1 + 1 = x = 2$", []), ("$2 \\cdot 3 = 6 = 12 / 2$", ["6"]),
+    ("$\\fact{3} + \\fact{5}{r} + 128$", ["128"]),
 ])  # fmt: skip
 def test_what_formulas_must_bind(source, found):
     assert [numeral.text for numeral in scan(source, "p", "en").numerals] == found
+
+
+def test_numerals_of_formulas_stand_where_they_are():
+    source = "a\n\n$$\n\\given{4{,}096}{d} + 2 \\cdot\n 3 = 28672 \\quad 4 + 5 =  9\n$$\n"
+    page = scan(source, "p", "en")
+    assert [(n.text, n.start) for n in page.numerals] == [("28672", source.index("28672")), ("9", source.index("9\n$$"))]
+    broken = scan("a\n\n$$\nx +\n\\fact{3} + \\fact{5}{r} + 128\n$$\n", "p", "en")
+    assert [(p.line, "takes a number and a name" in p.message) for p in broken.problems] == [(5, True)]
+    assert [item.target for item in broken.items] == ["r"] and [broken.line(n.start) for n in broken.numerals] == [5]
+
+
+@pytest.mark.parametrize("text, end", [
+    ("{a}b", 3), ("{a{b}c}d", 7), ("{}", 2), ("{a", 0), ("{a{b}", 0), ("", 0), (r"{a\}b}c", 6), (r"{a\{b}c", 6),
+    (r"{\\}}", 4), ("{a\\", 0), (r"{\}", 0),
+])  # fmt: skip
+def test_the_brace_that_closes(text, end):
+    assert braces(text, 0) == end and braces("{" + text, 1) == (end and end + 1)
 
 
 @pytest.mark.parametrize("tex, text", [
