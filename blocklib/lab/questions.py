@@ -33,35 +33,35 @@ _ALL = (
         "activation", Text("换掉 SwiGLU 会怎样", "What does SwiGLU buy?"), _against("base", "gelu", "relu", "relu2")
     ),
     Question(
-        "ratio", Text("一比一的配比和次序有多要紧", "How much do the ratio of sublayers and their order matter?"),
+        "ratio", Text("一比一的配比和先后次序，有多要紧", "How much do the ratio of sublayers and their order matter?"),
         _against("base", "ratio-1-2", "ratio-2-1", "macaron", "sandwich-order", "parallel"),
     ),
     Question(
-        "projections", Text("四个投影都要吗", "Are all four projections needed?"),
+        "projections", Text("四个投影、四个头，都要吗", "Are four projections and four heads all needed?"),
         _against("base", "tied-qk", "tied-kv", "one-head"),
     ),
     Question(
-        "sharing", Text("共用 K/V 与共用 Q，哪个更省得起", "Which can heads share: keys and values, or queries?"),
+        "sharing", Text("各头能共用什么：K/V，还是 Q", "What can heads share: keys and values, or queries?"),
         (*_against("base", "mqa", "gqa-2", "shared-q"), ("shared-q", "mqa")),
     ),
     Question(
-        "place", Text("norm 放哪里，要不要 warm-up", "Where does the norm go, and who needs warm-up?"),
+        "place", Text("归一化放在哪里，谁离不开预热", "Where does the norm go, and who needs warm-up?"),
         (("pre-cold", "base"), ("post-warm", "base"), ("post-cold", "post-warm"), ("post-scaled", "post-warm"),
          ("pre-scaled", "base")),
     ),
     Question(
-        "norm", Text("哪一种 norm", "Which norm?"),
+        "norm", Text("用哪一种归一化", "Which norm?"),
         _against("base", "layernorm", "gain-decay", "zero-gain-decay", "qk-norm"),
     ),
     Question(
-        "additions", Text("输出门和缩小的初始化", "The output gate and the smaller start"),
+        "additions", Text("输出门与缩小的初始化，各值多少", "What do the output gate and the smaller start buy?"),
         _against("base", "output-gate", "plain-init"),
     ),
     Question(
-        "depth", Text("深一点还是宽一点", "Deeper or wider?"),
+        "depth", Text("该深一点，还是宽一点", "Deeper or wider?"),
         _against("base", "depth-2", "depth-3", "depth-7", "shared-layers"),
     ),
-    Question("mask", Text("训练时不加因果 mask", "Trained without the causal mask"), _against("base", "no-mask")),
+    Question("mask", Text("训练时能不能不要因果 mask", "Can training do without the causal mask?"), _against("base", "no-mask")),
 )  # fmt: skip
 QUESTIONS = {question.id: question for question in _ALL}
 

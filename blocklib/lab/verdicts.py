@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import sqrt
 
-from blocklib.lab.arms import get
+from blocklib.lab.arms import BASE, VERDICT_SEEDS, Arm, get
+from blocklib.lab.figures import decimals, signed
 from blocklib.lab.questions import QUESTIONS, Outcome, outcome
 from blocklib.lab.statistics import MARGIN, Comparison, compare, holm
 from blocklib.text import Text
+
+REFERENCE = Text("基准", "the base")
 
 
 @dataclass(frozen=True)
@@ -49,41 +53,56 @@ def judge(question: str) -> tuple[Verdict, ...]:
 
 
 def digits(comparison: Comparison) -> int:
-    """Decimals worth printing: the first digit of the interval's half width, at least two and at most four."""
-    half = comparison.floor
-    places = 2
-    while places < 4 and half < 0.5 * 10 ** (1 - places):
-        places += 1
-    return places
+    """Decimals of the mean and of its interval, see :func:`~blocklib.lab.figures.decimals`."""
+    return decimals(comparison.sd / sqrt(comparison.pairs), comparison.low, comparison.high)
+
+
+def named(arm: Arm) -> Text:
+    """The arm as it stands inside a sentence: the base by its name, any other in quotation marks."""
+    return REFERENCE if arm.id == BASE.id else Text(f"「{arm.label.zh}」", f"“{arm.label.en}”")
 
 
 def _sentence(verdict: Verdict) -> Text:
-    first, second, found = verdict.first.arm.label, verdict.second.arm.label, verdict.comparison
+    first, found = verdict.first.arm.label, verdict.comparison
     if verdict.kind == "unfinished":
-        return Text(f"{first.zh}：还没跑完。", f"{first.en}: still running.")
+        return _running(verdict.first if not verdict.first.complete else verdict.second)
     if verdict.kind == "lost":
-        which = verdict.first if verdict.first.lost else verdict.second
-        total = which.lost + len(which.losses)
-        return Text(
-            f"{which.arm.label.zh}：{total} 个种子里有 {which.lost} 个没有训起来，不求平均，也不作比较。",
-            f"{which.arm.label.en}: {which.lost} of {total} seeds did not train; nothing is averaged or compared.",
-        )
+        return _lost(verdict.first if verdict.first.lost else verdict.second)
     assert found is not None
-    places = digits(found)
-    low, high = (f"{bound:+.{places}f}".replace("-", "−") for bound in (found.low, found.high))
-    mean = f"{abs(found.mean):.{places}f}"
+    places, other = digits(found), named(verdict.second.arm)
+    low, high = signed(found.low, places), signed(found.high, places)
+    interval = Text(f"（校正前的 95% 区间：{low} 到 {high}）", f" (95% interval before correction: {low} to {high})")
     if verdict.kind == "differs":
-        more = found.mean > 0
-        return Text(
-            f"{first.zh}比{second.zh}{'高' if more else '低'} {mean} nat（95% 区间 {low} 到 {high}）。",
-            f"{first.en} is {mean} nats {'above' if more else 'below'} {second.en} (95 % interval {low} to {high}).",
+        more, mean = found.mean > 0, f"{abs(found.mean):.{places}f}"
+        said = Text(
+            f"损失比{other.zh}{'高' if more else '低'} {mean} nat",
+            f"loss {mean} nats {'above' if more else 'below'} {other.en}",
         )
-    if verdict.kind == "same":
+    elif verdict.kind == "same":
+        said = Text(f"与{other.zh}相同，误差不出 ±{MARGIN} nat", f"the same as {other.en} within ±{MARGIN} nats")
+    else:
+        said = Text(f"与{other.zh}相比，没有显出差别", f"no difference shown against {other.en}")
+    return Text(f"{first.zh}：{said.zh}{interval.zh}。", f"{first.en}: {said.en}{interval.en}.")
+
+
+def _running(out: Outcome) -> Text:
+    done, all_ = len(out.losses) + out.lost, len(VERDICT_SEEDS)
+    return Text(
+        f"{out.arm.label.zh}：还没有跑完，{all_} 个种子里完成了 {done} 个，不下结论。",
+        f"{out.arm.label.en}: still running, {done} of {all_} seeds done; no verdict yet.",
+    )
+
+
+def _lost(out: Outcome) -> Text:
+    name, all_ = out.arm.label, out.lost + len(out.losses)
+    if not out.losses:
+        swept = out.trains
         return Text(
-            f"{first.zh}与{second.zh}在 ±{MARGIN} nat 以内相同（95% 区间 {low} 到 {high}）。",
-            f"{first.en} and {second.en} are the same within ±{MARGIN} nats (95 % interval {low} to {high}).",
+            f"{name.zh}：{all_} 个种子无一训起来{'' if swept else '，扫过的学习率也没有一档行得通'}，无从比较。",
+            f"{name.en}: none of {all_} seeds trained{'' if swept else ', nor did any rate of the sweep'}; "
+            "there is nothing to compare.",
         )
     return Text(
-        f"{first.zh}与{second.zh}之间没有显出差别（95% 区间 {low} 到 {high}）。",
-        f"no difference shown between {first.en} and {second.en} (95 % interval {low} to {high}).",
+        f"{name.zh}：{all_} 个种子里有 {out.lost} 个没有训起来，所以不求平均，也不作比较。",
+        f"{name.en}: {out.lost} of {all_} seeds did not train, so nothing is averaged or compared.",
     )

@@ -1,0 +1,77 @@
+"""The quiet pass: ratios from a clock of our own, real order on a real one, and a file that is absent until it is made."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from blocklib.lab import speed
+from blocklib.lab.arms import ARMS, BASE, replace
+
+TINY = replace(BASE, id="tiny", layout="AF", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, batch=2, seq_len=16)
+
+
+def test_ratios_within_a_round_outlive_a_drifting_machine(monkeypatch):
+    """A machine that slows down by a tenth every turn, and an arm that takes twice the base's time."""
+    slow = 1.0
+
+    def turn(arm, steps, clock):
+        def run():
+            nonlocal slow
+            slow *= 1.1
+            return slow * (2.0 if arm.id == "twice" else 1.0) * steps
+
+        return run
+
+    monkeypatch.setattr(speed, "_turn", turn)
+    arms = [replace(TINY, id="once"), replace(TINY, id="twice")]
+    found = speed.measure(arms, TINY, rounds=9)
+    # between two neighbours the mean of 1/1.1 and 1.1 stands for one: the drift leaves half a per cent
+    assert found["arms"]["once"]["median"] == pytest.approx(1, abs=0.006)
+    assert found["arms"]["twice"]["median"] == pytest.approx(0.5, abs=0.003)
+    assert found["arms"]["twice"]["low"] <= found["arms"]["twice"]["median"] <= found["arms"]["twice"]["high"]
+    assert (found["rounds"], found["steps"]) == (9, speed.STEPS)
+
+
+def test_tokens_count_and_not_turns(monkeypatch):
+    monkeypatch.setattr(speed, "_turn", lambda arm, steps, clock: lambda: 1.0)
+    found = speed.measure([replace(TINY, id="wide", batch=4)], TINY, rounds=2)
+    assert found["arms"]["wide"]["median"] == 2.0
+
+
+def test_deeper_is_slower_on_a_real_clock():
+    arms = [replace(TINY, id="same"), replace(TINY, id="deep", layout="AF" * 6)]
+    found = speed.measure(arms, TINY, rounds=5, steps=3)
+    assert found["arms"]["deep"]["median"] < 0.6 and 0.4 < found["arms"]["same"]["median"] < 2.5
+    assert found["environment"]["corpus"].startswith("d12b7b28")
+
+
+def test_a_spread_takes_two_rounds():
+    with pytest.raises(ValueError, match="at least two rounds"):
+        speed.measure([TINY], TINY, rounds=1)
+
+
+def test_file_keeps_the_measurement(tmp_path, monkeypatch):
+    monkeypatch.setattr(speed, "_turn", lambda arm, steps, clock: lambda: 1.0)
+    found = speed.measure([TINY], TINY, rounds=3)
+    file = speed.write(found, tmp_path / "speed.json")
+    assert json.loads(file.read_text("utf-8")) == found and list(tmp_path.iterdir()) == [file]
+    monkeypatch.setattr(speed, "FILE", file)
+    speed.load.cache_clear()
+    assert speed.load() == found
+    monkeypatch.setattr(speed, "FILE", tmp_path / "none.json")
+    speed.load.cache_clear()
+    assert speed.load() is None
+    monkeypatch.undo()
+    speed.load.cache_clear()
+
+
+def test_kept_measurement_is_of_todays_arms():
+    kept = speed.load()
+    if kept is None:
+        assert not speed.FILE.exists()
+        return
+    assert set(kept["arms"]) == set(ARMS)
+    assert kept["arms"]["base"]["median"] == pytest.approx(1, abs=0.03), "the control: the base against itself"
+    assert all(0 < row["low"] <= row["median"] <= row["high"] for row in kept["arms"].values())
