@@ -77,8 +77,7 @@ def model_of(name: str) -> tuple[str, Config]:
     if name.casefold() in MODEL_IDS:
         model = load(name.casefold())
         return model.name, model.config
-    is_file = os.path.exists(name) or "/" in name or os.sep in name or name.endswith(".json")
-    if is_file:
+    if os.path.exists(name) or not {"/", os.sep}.isdisjoint(name) or name.endswith(".json"):
         return name if name.isprintable() else ascii(name)[1:-1], read(Path(name))
     try:
         model = load(find(name))

@@ -156,6 +156,12 @@ def test_near_misses_are_refused_and_named(name, nearest):
         find(name)
 
 
+def test_three_names_are_offered_at_most():
+    with pytest.raises(AtlasError) as error:
+        find("llama")  # five models are called so
+    assert error.value.remedy.startswith("did you mean ") and error.value.remedy.count(",") == 2
+
+
 @pytest.mark.parametrize("name", ["", "GPT-2", "参数", "💥"])
 def test_names_of_nothing_are_refused(name):
     with pytest.raises(AtlasError, match="unknown model"):

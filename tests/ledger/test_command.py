@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from blocklib.atlas import CHIP_IDS, MODEL_IDS, load, load_chip
+from blocklib.atlas import CHIP_IDS, MODEL_IDS, AtlasError, load, load_chip
 from blocklib.atlas.command import model_of
 from blocklib.cli import main
 from blocklib.ledger import cache, flops, params
+from blocklib.ledger.parts import ConfigError
 from blocklib.ledger.reader import read
 from blocklib.ledger.report import Question, report
 from blocklib.ledger.table import counted, scaled, table
@@ -91,6 +92,34 @@ def test_a_file_a_folder_and_a_name_agree(tmp_path, capsys):
     assert by_file["parameters"]["total"] == params.count(config).total
     assert by_file["kv_cache"]["bytes_per_token"] == cache.kv_bytes_per_token(config, "bf16")
     assert [model_of(name)[0] for name in ("llama-3-8b", "LLAMA-3-8B", "Meta-Llama-3-8B")] == ["Llama-3-8B"] * 3
+
+
+def test_what_is_a_file(tmp_path, monkeypatch, capsys):
+    """What exists, whatever it is called, and what looks like a path; and no character of a name reaches a terminal."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("shape", "a\x1bb.json"):
+        (tmp_path / name).write_text(json.dumps(LLAMA))
+    assert model_of("shape")[0] == "shape" and model_of("./shape")[0] == "./shape"
+    assert model_of("a\x1bb.json")[0] == "a\\x1bb.json"
+    for name in ("none/shape", "none.json"):
+        with pytest.raises(ConfigError, match="cannot be read"):
+            model_of(name)
+    with pytest.raises(AtlasError, match="no model and no file is called 'none'"):
+        model_of("none")
+
+
+def test_counts_have_ends(capsys):
+    most = 1_099_511_627_776
+    assert answer(capsys, "gpt2-small", "--seq-len", "1", "--batch", "1")["settings"]["seq_len"] == 1
+    assert answer(capsys, "gpt2-small", "--batch", f"{most:,}")["settings"]["batch"] == most
+    assert main(["ledger", "gpt2-small", "--batch", str(most + 1)]) == 2
+    assert f"--batch must be an integer from 1 to {most}, found '{most + 1}'" in capsys.readouterr().err
+
+
+def test_objects_are_indented_by_two(capsys):
+    for argv in (["ledger", "gpt2-small", "--json"], ["models", "--json"]):
+        assert main(argv) == 0
+        assert re.match(r'\{\n  "(model|models)": ', capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("model", MODEL_IDS)
