@@ -17,6 +17,7 @@ def test_constants_power_back(blocks):
     assert float(deepnet_beta(blocks)) ** -4 == pytest.approx(8 * blocks, rel=1e-12)
 
 
+@pytest.mark.claim("deepnet-constants")
 def test_a_thousand_blocks():
     assert float(deepnet_alpha(1000)) == pytest.approx(6.687, abs=5e-4)
     assert float(deepnet_beta(1000)) == pytest.approx(0.1057, abs=5e-5)
