@@ -78,7 +78,7 @@ def run(root: Path, path: str, lesson: Lesson, lang: str) -> tuple[list[Outcome]
     with blocks.stage(root, lesson.program, recorder):
         for cell in lesson.code:
             try:
-                _run_cell(cell, filename, scope)
+                drawn = _run_cell(cell, filename, scope)
             except KeyboardInterrupt:
                 raise
             except NameError as error:
@@ -93,7 +93,7 @@ def run(root: Path, path: str, lesson: Lesson, lang: str) -> tuple[list[Outcome]
                 parts = recorder.result()
                 address = next((text for text in _texts(parts) if _ADDRESS.search(text)), "")
                 fault = f"prints an address in memory, another at every run: {address.strip()!r}" if address else ""
-                found.append(Outcome(parts, cell.line, fault))
+                found.append(drawn or Outcome(parts, cell.line, fault))
             if found[-1].fault:
                 missing |= set(_made(cell))
             recorder.parts = []
@@ -105,24 +105,22 @@ def _failed(cell: Cell, error: BaseException, filename: str) -> Outcome:
     return Outcome([], line or cell.line, message.replace("a block runs", "a cell runs"))
 
 
-def _run_cell(cell: Cell, filename: str, scope: dict) -> None:
+def _run_cell(cell: Cell, filename: str, scope: dict) -> Outcome | None:
+    """Run a cell and print the value of its last expression; the fault instead, if that is something that draws itself."""
     tree = ast.parse("\n" * (cell.line - 1) + cell.source, filename)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, filename, "exec", dont_inherit=True), scope)
-    if last is not None:
-        value = eval(compile(ast.Expression(last.value), filename, "eval", dont_inherit=True), scope)
-        if value is not None and not cell.source.endswith(";"):
-            print(_shown(value))
-
-
-def _shown(value: object) -> str:
-    """The value of a cell's last expression as text. Raises TypeError for what would draw itself."""
+    if last is None:
+        return None
+    value = eval(compile(ast.Expression(last.value), filename, "eval", dont_inherit=True), scope)
+    if value is None or cell.source.endswith(";"):
+        return None
     kind = type(value)
-    if kind.__module__.split(".")[0] in DRAWING or any(hasattr(kind, name) for name in _RICH):
-        raise TypeError(
-            f"the cell ends in a {kind.__module__.split('.')[0]} {kind.__name__}, which shows itself; {INSTEAD}"
-        )
-    return repr(value)
+    package = kind.__module__.split(".")[0]
+    if package in DRAWING or any(hasattr(kind, name) for name in _RICH):
+        return Outcome([], last.lineno, f"ends in a {package} {kind.__name__}, which shows itself; {INSTEAD}")
+    print(repr(value))
+    return None
 
 
 def _texts(parts: list[list]) -> Iterator[str]:

@@ -257,7 +257,7 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(plain.encode()).hexdigest()[:12]
 
 
-def _hash(root: Path, path: str) -> str:
+def side_hash(root: Path, path: str) -> str:
     """Hash of one side of a pair; of a lesson, of the prose in its language."""
     if lesson := lessons.source_of(root, path):
         return content_hash(lessons.read(read_text(root, lesson)[0]).prose(path.rsplit(".", 2)[1]))
@@ -277,7 +277,7 @@ def state(root: Path) -> list[State]:
         if not isinstance(entry, dict):
             states.append(State(page, "unsigned"))
             continue
-        changed = tuple(lang for lang in LANGS if entry.get(lang) != _hash(root, sides[lang]))
+        changed = tuple(lang for lang in LANGS if entry.get(lang) != side_hash(root, sides[lang]))
         states.append(State(page, "stale" if changed else "signed", changed))
     return states
 
@@ -318,7 +318,7 @@ def sign(root: Path, pages: list[str]) -> list[Problem]:
     file = read_toml(root, SIGNATURES, required=False)
     signed = {page: entry for page, entry in file.data.items() if page in files}
     for page in pages:
-        signed[page] = {lang: _hash(root, files[page][lang]) for lang in LANGS}
+        signed[page] = {lang: side_hash(root, files[page][lang]) for lang in LANGS}
     rows = [f'"{page}" = {{ zh = "{entry["zh"]}", en = "{entry["en"]}" }}\n' for page, entry in sorted(signed.items())]
     (root / SIGNATURES).write_text(_HEAD + "".join(rows), encoding="utf-8", newline="\n")
     redirects.record(root, pages)

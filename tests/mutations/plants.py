@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.mutations import lessonfiles, lessonplants
 from tests.mutations.plantfiles import FILES
 from tests.mutations.plantsite import Edit, Fault, Plant
 
@@ -155,7 +156,7 @@ BLOCKS = [
           Edit("snippets/primer/run/absent.py"), run=False),
 ]  # fmt: skip
 
-ALL = [*NUMBERS, *TWINS, *AHEAD, *EVIDENCE, *BLOCKS]
+ALL = [*NUMBERS, *TWINS, *AHEAD, *EVIDENCE, *BLOCKS, *lessonplants.PLANTS]
 
 # The bytes of one element of bf16: each number that counts bytes moves, on the pages and in what a block prints.
 CONSTANT = Plant(
@@ -170,3 +171,6 @@ CONSTANT = Plant(
     ),
 )  # fmt: skip
 CONSTANT_IN_BLOCK = block("the same constant in a block", "quotes", "printed 128 KiB but the value is 256 KiB")
+CONSTANT_IN_CELL = Plant("the same constant in a cell", (), (
+    Fault(lessonfiles.LESSON, "from blocklib import Text, show", "printed 128 KiB but the value is 256 KiB", above=1),
+), True)  # fmt: skip

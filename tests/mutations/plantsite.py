@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blocklib.claims import sources
+from blocklib.facts.files import has_page
 from blocklib.facts.registry import Registry
 from blocklib.site import twins
 from tests.conftest import ROOT
+from tests.mutations import lessonfiles
 from tests.mutations.plantfiles import FILES
 from tests.site.conftest import Project, make_project
 
@@ -68,7 +70,7 @@ class PlantSite(Project):
         super().__init__(make_project(root).root)
         # With its bytecode, whose stamps the copy keeps: only planted modules are compiled again.
         shutil.copytree(ROOT / "blocklib", self.root / "blocklib")
-        for path, text in FILES.items():
+        for path, text in (FILES | lessonfiles.FILES).items():
             self.write(path, text)
         self.write_tests_of_facts()
         library = sources.load(ROOT).entries
@@ -133,9 +135,8 @@ class PlantSite(Project):
         """Sign by hand: ``sign`` itself refuses pairs that differ."""
         signed = tomllib.loads((self.root / twins.SIGNATURES).read_text("utf-8"))
         for page, lang in ((page, lang) for page in signed.keys() - unsigned for lang in ("zh", "en")):
-            file = self.root / f"docs/{page}.{lang}.md"
-            if file.exists():
-                signed[page][lang] = twins.content_hash(file.read_text("utf-8"))
+            if has_page(self.root, f"docs/{page}"):
+                signed[page][lang] = twins.side_hash(self.root, f"docs/{page}.{lang}.md")
         rows = (f'"{page}" = {{ zh = "{entry["zh"]}", en = "{entry["en"]}" }}\n' for page, entry in signed.items())
         self.write(twins.SIGNATURES, "".join(rows))
 

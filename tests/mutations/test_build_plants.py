@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from tests.mutations.plants import ALL, CONSTANT, CONSTANT_IN_BLOCK
+from tests.mutations.plants import ALL, CONSTANT, CONSTANT_IN_BLOCK, CONSTANT_IN_CELL
 from tests.mutations.plantsite import Edit, Plant, PlantSite, WarmCheck, reported
 
 CHECKED = [plant for plant in ALL if not plant.run]
@@ -92,7 +92,7 @@ def test_a_library_constant_changed(site, control):
         assert_reported(site, [CONSTANT], checked.stdout)
         done = site.build("--quiet")
         assert done.returncode == 1
-        assert_reported(site, [CONSTANT, CONSTANT_IN_BLOCK], done.stderr)
+        assert_reported(site, [CONSTANT, CONSTANT_IN_BLOCK, CONSTANT_IN_CELL], done.stderr)
 
 
 HOOKS = "hooks: [scripts/mkdocs_hooks.py]"

@@ -54,10 +54,10 @@ class Project:
 
     def sign(self) -> None:
         """Sign all pairs, as their author would."""
+        from blocklib.facts.files import page_paths
         from blocklib.site.twins import sign
 
-        docs = self.root / "docs"
-        pages = sorted(p.relative_to(docs).as_posix().removesuffix(".zh.md") for p in docs.rglob("*.zh.md"))
+        pages = sorted(p.removeprefix("docs/").removesuffix(".zh.md") for p in page_paths(self.root) if ".zh." in p)
         assert sign(self.root, pages) == []
 
     def env(self, **more: str) -> dict[str, str]:
