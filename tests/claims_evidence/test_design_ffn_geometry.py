@@ -220,7 +220,6 @@ def test_dead_relu_stays_dead_control(activation):
 # -- figures -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.claim("gpt2-ffn-shape")
 def test_gpt2_ffn_shape():
     """Against torch layers of GPT-2's shape: two matrices, biases, GELU."""
     config = load("gpt2-small").config
