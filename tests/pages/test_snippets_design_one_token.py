@@ -22,10 +22,10 @@ def test_last_token(run_snippet, lang):
 def test_collapse(run_snippet, lang):
     rows = [[float(c) for c in line.split()[-5:]] for line in run_snippet("design/one_token/collapse.py", lang)[2:]]
     alone, causal, skip, ffn = rows
-    # from the second layer on each spread is of the order of the cube of the last, down to what doubles can tell
+    # what is left of the differences is cubed, so from the second layer on the digits triple, down to what doubles hold
     for before, after in zip(alone[1:3], alone[2:4], strict=True):
-        assert before**3 / 20 < after < before**3 * 5
-    assert alone[4] < 1e-15
-    assert causal[3] > 0.05 and causal[4] < 0.05  # slower by far, and still downwards
-    assert min(skip) > 0.5
-    assert ffn[3] < 1e-8  # an FFN without a skip does not stop it
+        assert 2.7 < after / before < 3.6
+    assert 15 < alone[4] < 17
+    assert 1 < causal[4] < 3  # slower by far, and still on the way
+    assert max(skip) < 0.3
+    assert ffn[3] > 8  # an FFN without a skip does not stop it

@@ -127,7 +127,7 @@ KINDS = {
 
 
 def size(x: Tensor) -> float:
-    """Length of all entries together, without squaring what is too small to be squared."""
+    """Length of all entries of ``(T, d)`` together, without squaring what is too small to be squared."""
     largest = float(x.abs().max())
     return largest * float((x / largest).norm()) if largest else 0.0
 

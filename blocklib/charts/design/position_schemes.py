@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SCHEMES = {
-    "none": Text("没有位置", "no positions"),
-    "learned": Text("可学的位置表", "a learned table"),
+    "none": Text("没有", "none"),
+    "learned": Text("可学", "learned"),
     "sinusoidal": Text("正弦", "sinusoidal"),
     "rope": Text.same("RoPE"),
     "alibi": Text.same("ALiBi"),
-    "t5": Text("T5 偏置", "T5 bias"),
-    "shaw": Text("Shaw 相对位置", "Shaw's relative keys"),
+    "t5": Text.same("T5"),
+    "shaw": Text.same("Shaw"),
     "xpos": Text.same("xPos"),
 }
 HEAD_DIM = 4

@@ -12,14 +12,14 @@ from blocklib.facts.registry import evaluate
 from blocklib.text import Text
 from blocklib.theory.heads import head_rank, score_count, split_attention_params
 
-WORDS = (Text("猫", "cat"), Text("追", "chases"), Text("鼠", "mouse"))
+WORDS = (Text("猫", "cat"), Text("追", "hunts"), Text("鼠", "mouse"))
 ENTRIES = (Text("名词", "noun"), Text("动词", "verb"), Text("大", "big"), Text("小", "small"))
 TOKENS = ((1.0, 0.0, 1.0, 0.0), (0.0, sqrt(2), 0.0, 0.0), (1.0, 0.0, 0.0, 1.0))  # as in the chapter's blocks
 
 
 @cache
 def reading(projected: bool) -> tuple[tuple[list[float], list[float]], ...]:
-    """Per word of "cat chases mouse": its weights over the three, and the four entries it receives."""
+    """Per word of "cat hunts mouse": its weights over the three, and the four entries it receives."""
     import torch
 
     from blocklib.nn.attention import attention_weights
@@ -38,7 +38,7 @@ def reading(projected: bool) -> tuple[tuple[list[float], list[float]], ...]:
 
 
 def each(names: tuple[Text, ...], values: list[float]) -> Text:
-    """``cat 0.51, chases 0.19, mouse 0.31``."""
+    """``cat 0.51, hunts 0.19, mouse 0.31``."""
     pairs = list(zip(names, values, strict=True))
     return Text("、".join(f"{n.zh} {two(v)}" for n, v in pairs), ", ".join(f"{n.en} {two(v)}" for n, v in pairs))
 

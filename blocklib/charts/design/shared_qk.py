@@ -195,7 +195,7 @@ RANKS = {512: (8, 16, 32, 64, 128, 256, 512), 4096: (64, 128, 256, 512, 1024, 20
 @exhibit(
     "score-freedoms", number=45, title=Text("一个头的打分规则，有多少自由度？", "How many freedoms has one head's scoring rule?"),
     controls=(
-        Range("step", Text("头宽 r", "Head width r"), values=tuple(range(7)), default=3,
+        Range("step", Text("头宽 r", "Head width r"), values=tuple(range(7)), default=1,
               labels=tuple(Text.same(f"d/{2 ** (6 - i)}" if i < 6 else "d") for i in range(7))),
         Choice("d_model", Text("宽度 d", "Width d"), options=tuple((d, num(d)) for d in RANKS), default=4096),
     ),

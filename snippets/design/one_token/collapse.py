@@ -1,3 +1,5 @@
+from math import log10
+
 import torch
 from torch.nn.init import normal_
 
@@ -17,7 +19,7 @@ def made(part):
     return part
 
 def run(skip, with_ffn, causal):
-    """How unlike the tokens are, as a share of their size, by depth."""
+    """Decimal digits, of their size, in which the tokens agree."""
     x = torch.randn(1, T, d, dtype=torch.float64)
     for depth in range(1, max(depths) + 1):
         parts = [made(SingleHeadAttention(d, causal=causal))]
@@ -26,7 +28,7 @@ def run(skip, with_ffn, causal):
             x = part(norm(x)) + x * skip
         if depth in depths:
             spread = (x - x.mean(1, keepdim=True)).norm() / x.norm()
-            yield f"{spread:.2g}"
+            yield f"{abs(log10(spread)):.1f}"
 
 kinds = ((Text("只有 attention", "attention only"), 0, 0, False),
          (Text("同上，因果掩码", "the same, causal"), 0, 0, True),

@@ -3,7 +3,7 @@ import torch
 from blocklib import Text, show
 from blocklib.nn.attention import attention_weights
 
-names = Text("猫", "cat"), Text("追", "chases"), Text("鼠", "mouse")
+names = Text("猫", "cat"), Text("追", "hunts"), Text("鼠", "mouse")
 # entries: noun, verb, big, small; every row has length √2
 x = torch.tensor([[1.0, 0, 1, 0], [0, 2**0.5, 0, 0], [1, 0, 0, 1]])
 
