@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blocklib.charts.lessons.layer_map import COURSE, LESSONS, stages, steps
+from blocklib.facts.fingerprint import ROOT
 from blocklib.text import LANGS
 from tests.atlas.counts import COUNTS
 from tests.charts.test_lesson_deep_net import apart_everywhere
@@ -24,6 +25,13 @@ def test_shapes_along_the_way():
     shapes = [cells[0] for cells in table("data-flow-map").values()]
     assert shapes[0] == "T → T × 5,120" and set(shapes[1:9]) == {"T × 5,120 → T × 5,120"}
     assert shapes[9] == "T × 5,120 → T × 248,320"
+
+
+def test_the_lessons_bear_their_titles():
+    folder = ROOT / "docs/lab/lessons"
+    for slug, title in zip(("four-phrases", "deep-net", "invariances", "gate", "where-it-goes"), LESSONS, strict=True):
+        front = (folder / f"{slug}.py").read_text(encoding="utf-8").splitlines()
+        assert f"# title.zh: {title.zh}" in front and f"# title.en: {title.en}" in front
 
 
 def test_every_stage_is_new_once_and_then_known():

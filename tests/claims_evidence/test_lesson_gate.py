@@ -35,27 +35,28 @@ def test_output_gate_doubles_query():
     assert output_gate_total("qwen3.8-27b") == 16 * gate[0] * gate[1] == 503_316_480
 
 
-def beyond_the_corner(case: Case, clamped: bool) -> float:
-    """Over random inputs, how far a channel's output exceeds what it makes of the limit itself, in units of that; the
-    limit is the case's width."""
+def beyond_the_corner(case: Case, clamped: bool, limit: float) -> float:
+    """Over random inputs, how far a channel's output exceeds what it makes of the limit itself, in units of that."""
     gate, up = (torch.randn(2, 4000, dtype=torch.float64) * 8).unbind()
     if clamped:
-        gate, up = gate.clamp(max=case.d), up.clamp(-case.d, case.d)
-    corner = float(swiglu(Fraction(case.d), Fraction(case.d)))
+        gate, up = gate.clamp(max=limit), up.clamp(-limit, limit)
+    corner = float(swiglu(Fraction(limit), Fraction(limit)))
     return max(0.0, (Gated("swiglu")(gate, up).abs().max().item() - corner) / corner)
 
 
 @pytest.mark.claim("clamp-sets-the-corner")
-def test_clamp_sets_the_corner():
-    holds(over(cases(), beyond_the_corner, True))
-    corner = float(swiglu(Fraction(10), Fraction(10)))
+@pytest.mark.parametrize("limit", [1.0, 7.0, 10.0])
+def test_clamp_sets_the_corner(limit):
+    holds(over(cases(), beyond_the_corner, True, limit))
+    corner = float(swiglu(Fraction(limit), Fraction(limit)))
     for g, u in ((12, 12), (50, -50), (-1, 90)):
-        assert abs(float(swiglu_clamped(Fraction(g), Fraction(u), Fraction(10)))) <= corner
+        assert abs(float(swiglu_clamped(Fraction(g), Fraction(u), Fraction(limit)))) <= corner
 
 
 @pytest.mark.claim("clamp-sets-the-corner", control=True)
-def test_clamp_sets_the_corner_control():
-    fails(over(cases(), beyond_the_corner, False))
+@pytest.mark.parametrize("limit", [1.0, 7.0, 10.0])
+def test_clamp_sets_the_corner_control(limit):
+    fails(over(cases(), beyond_the_corner, False, limit))
 
 
 @pytest.mark.claim("overflow-needs-both-halves")

@@ -14,8 +14,8 @@ from blocklib.text import Text
 from blocklib.theory.stream import residual_writes, stream_rms
 
 COURSE = "qwen3.8-27b"
-LESSONS = (Text("四个短语", "Four phrases"), Text("深网", "A deep net"), Text("不变性", "Invariances"), Text("门", "Gates"),
-           Text("花在哪里", "Where it goes"))  # fmt: skip
+LESSONS = (Text("四个短语", "Four phrases"), Text("叠深之后", "Stacked deep"),
+           Text("只有一个 token 的归一化", "Normalising a single token"), Text("门", "Gates"), Text("花在哪里", "Where it goes"))  # fmt: skip
 BEFORE = -1  # known before these lessons
 KNOWN, NEW, LATER = Text("已经学过", "known by then"), Text("是这一课新学的", "new"), Text("还没学", "still to come")
 BOX = 0.72  # side of a box, in units of the picture
@@ -72,12 +72,14 @@ def links(name: Text, pairs: Iterable[tuple[tuple[float, float], tuple[float, fl
 
 
 def counted(count: int) -> Text:
+    """A count of parameters in words, bold; none is said as none."""
     return (
         Text(f"**{num(count)}** 个参数", f"**{num(count)}** parameters") if count else Text("没有参数", "no parameters")
     )
 
 
 def numbered(i: int, name: Text, chosen: int = -1) -> Text:
+    """A layer's name with its number; the chosen one is marked."""
     mark = "▸ " * (i == chosen)
     return Text(f"{mark}{i} {name.zh}", f"{mark}{i} {name.en}")
 
@@ -87,7 +89,7 @@ def numbered(i: int, name: Text, chosen: int = -1) -> Text:
     controls=(
         Steps("stage", Text("站", "Stage"), values=tuple(range(11)), default=6,
               labels=tuple(numbered(i, s.name) for i, s in enumerate(stages()))),
-        Steps("lesson", Text("学到", "In lesson"), values=tuple(range(len(LESSONS))), default=0, labels=LESSONS),
+        Steps("lesson", Text("学到", "In lesson"), values=tuple(range(len(LESSONS))), default=4, labels=LESSONS),
     ),
 )  # fmt: skip
 def data_flow_map(stage: int, lesson: int) -> State:

@@ -154,7 +154,7 @@ show.table(
 # 低精度下这是真问题，于是有的模型给两半各设一个上限：
 #
 # /// claim | clamp-sets-the-corner
-# 门的输入从上方截在 $c$，内容两侧截在 $\pm c$，一个通道交出的大小就不超过 $c\cdot\mathrm{SiLU}(c)$，在角上取到。不截，就没有上限。
+# 门的输入从上方截在 $c$，内容两侧截在 $\pm c$（$c$ 不小于一），一个通道交出的大小就不超过 $c\cdot\mathrm{SiLU}(c)$，在角上取到。不截，就没有上限。
 # ///
 #
 # ## 怎样比才公平 { #fair }
@@ -169,7 +169,7 @@ show.table(
 # In low precision this is a real concern, and so some models put a cap on either half:
 #
 # /// claim | clamp-sets-the-corner
-# With the gate's input capped at $c$ from above and the value kept within $\pm c$, a channel hands on at most $c\cdot\mathrm{SiLU}(c)$, and does so in the corner. Without the caps there is no bound.
+# With the gate's input capped at $c$ from above and the value kept within $\pm c$, for a $c$ of at least one, a channel hands on at most $c\cdot\mathrm{SiLU}(c)$, and does so in the corner. Without the caps there is no bound.
 # ///
 #
 # ## A fair comparison { #fair }
@@ -212,7 +212,7 @@ show.table(
 # softmax 的权重加起来必须是一：没有一个头可以说「这里没什么好读的」。
 #
 # /// claim | softmax-hands-out-everything
-# 若所有位置的 value 相同，不带门的头写出的就是这个 value，得分是多少都改变不了。要它少写，只能靠乘一个系数；sigmoid 门关紧，写出的可以任意接近零。
+# 若所有位置的 value 相同，既没有门也没有汇点的头，交出的就是这个 value，得分是多少都改变不了。乘上一道 sigmoid 门，门关得越紧，交出的越接近零。
 # ///
 #
 # 给同一层 attention 的门换几个偏置，看它写多少：
@@ -233,7 +233,7 @@ show.table(
 # The weights of a softmax must sum to one. No head can say that there is nothing here worth reading.
 #
 # /// claim | softmax-hands-out-everything
-# If all positions hold the same value, a head without a gate writes that value, and no scores can change it. To write less it takes a factor; and behind a sigmoid gate that is shut, what is written comes as close to zero as one likes.
+# If all positions hold the same value, a head with neither gate nor sink hands on that value, and no scores can change it. Behind a sigmoid gate, the tighter it shuts, the closer to zero is what the head hands on.
 # ///
 #
 # Give the gate of one layer of attention several biases and see how much it writes:
@@ -285,16 +285,16 @@ def slopes(kind, at):
 show.table(
     (Text("门的输入", "gate input"),
      Text("ReLU：对门", "ReLU: to the gate"),
-     Text("ReLU：对内容", "to the value"),
+     Text("ReLU：对内容", "ReLU: to the value"),
      Text("SiLU：对门", "SiLU: to the gate"),
-     Text("SiLU：对内容", "to the value")),
+     Text("SiLU：对内容", "SiLU: to the value")),
     [(f"{at:g}", *slopes("reglu", at), *slopes("swiglu", at))
      for at in (1., -0.5, -1.278, -3.)],
 )
 
 # %% [markdown] lang="zh"
 # /// claim | silu-gates-can-reopen
-# 以 ReLU 为门，门的输入为负的通道，门与内容两边的梯度都是零。以 SiLU 为门，负的一侧两边一般都还有梯度；门这一边只在 SiLU 的最低点 $-(1+W_0(1/e))$ 处为零。
+# 以 ReLU 为门，门的输入为负的通道，门与内容两边的梯度都是零。以 SiLU 为门，负的一侧两边一般都还有梯度；门这一边只在 SiLU 的最低点 ${-(1+W_0(1/e))}$ 处为零。
 # ///
 #
 # /// margin
@@ -317,7 +317,7 @@ show.table(
 
 # %% [markdown] lang="en"
 # /// claim | silu-gates-can-reopen
-# With ReLU for a gate, a channel whose gate input is negative gets no gradient, neither in the gate nor in the value. With SiLU both in general still get some on the negative side; that of the gate is zero only at SiLU's lowest point, $-(1+W_0(1/e))$.
+# With ReLU for a gate, a channel whose gate input is negative gets no gradient, neither in the gate nor in the value. With SiLU both in general still get some on the negative side; that of the gate is zero only at SiLU's lowest point, ${-(1+W_0(1/e))}$.
 # ///
 #
 # /// margin

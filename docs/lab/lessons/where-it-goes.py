@@ -105,7 +105,7 @@ show.table(
 #
 # ## 计算这本账 { #flops }
 #
-# 换成 FLOP：生成一个 token，前向一遍，每个权重乘加一次，记两个 FLOP。另有一笔随上下文涨：每一个完整 attention 层，都要给前面每个位置打分，再把 value 加权求和。
+# 换成 FLOP：生成一个 token，前向一遍，矩阵里的每个权重乘加一次，记两个 FLOP。另有一笔随上下文涨：每一个完整 attention 层，都要给前面每个位置打分，再把 value 加权求和。
 
 # %% [markdown] lang="en"
 # /// exhibit | where-parameters-go
@@ -138,7 +138,7 @@ show.table(
 #
 # ## The account of arithmetic { #flops }
 #
-# Now in FLOPs. To generate one token, going forward once, every weight multiplies and adds once, which counts as two. One entry grows with the context: each layer with full attention scores every earlier position and then sums the values by their weights.
+# Now in FLOPs. To generate one token, going forward once, every weight of a matrix multiplies and adds once, which counts as two. One entry grows with the context: each layer with full attention scores every earlier position and then sums the values by their weights.
 
 # %%
 rows = []
@@ -162,7 +162,7 @@ show.table(
 # 前两列一动不动，第三列随上下文成比例地涨，到某处追平。追平的地方不用试，一除就有：
 #
 # /// claim | attention-overtakes-the-ffn
-# 每层一个 FFN、其中 $n$ 层用完整 attention 的模型，最后一个 token 的打分与加权求和在上下文 $T=\tfrac{W}{2nq}$ 处追平 FFN，$W$ 是全部 FFN 的权重，$q$ 是 query 头合起来的宽度。Qwen3.8-27B 是 [87,040][last] 个 token。
+# 每层一个 FFN、其中 $n$ 层用完整 attention 的模型，最后一个 token 的打分与加权求和在上下文 $T=\tfrac{W}{2nq}$ 处追平 FFN，$W$ 是全部 FFN 的权重（混合专家只算去到的），$q$ 是 query 头合起来的宽度。Qwen3.8-27B 是 [87,040][last] 个 token。
 # ///
 #
 # /// exhibit | context-slider
@@ -209,7 +209,7 @@ show.table(
 # The first two columns do not move. The third rises in proportion to the context and draws level somewhere. Where, takes no trying, only a division:
 #
 # /// claim | attention-overtakes-the-ffn
-# In a model with one FFN a layer and full attention in $n$ of its layers, the last token's scores and values cost as much as its FFNs at a context of $T=\tfrac{W}{2nq}$, where $W$ is the weights of all FFNs and $q$ the width of the query heads together. For Qwen3.8-27B that is [87,040][last] tokens.
+# In a model with one FFN a layer and full attention in $n$ of its layers, the last token's scores and values cost as much as its FFNs at a context of $T=\tfrac{W}{2nq}$, where $W$ is the weights of all FFNs (in a mixture of experts, of those visited) and $q$ the width of the query heads together. For Qwen3.8-27B that is [87,040][last] tokens.
 # ///
 #
 # /// exhibit | context-slider
