@@ -22,9 +22,14 @@ LIGHT = {
 }  # fmt: skip
 
 
-def _exhibit(state: State, title: Label) -> Exhibit:
+def checked(state: object) -> State:
+    """``state``; raises ChartError for anything else."""
     if not isinstance(state, State):
         raise ChartError(f"show.chart takes a State (chart, sentence, table), found {type(state).__name__}")
+    return state
+
+
+def _exhibit(state: State, title: Label) -> Exhibit:
     return Exhibit(ID, 0, text_of(title, "title"), (), lambda: state, __name__)
 
 

@@ -51,6 +51,7 @@ class Cell:
 
     @property
     def code(self) -> bool:
+        """Whether the cell holds code."""
         return not self.lang
 
 
@@ -65,6 +66,7 @@ class Lesson:
 
     @property
     def code(self) -> list[Cell]:
+        """The code cells, in order."""
         return [cell for cell in self.cells if cell.code]
 
     @property
@@ -105,7 +107,7 @@ def read(source: str) -> Lesson:
             faults.append((index + 1, "this line stands in no cell; a cell begins with `# %%`"))
     cells: list[Cell] = []
     number = 0
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
         options = _MARKER.match(lines[start])[1]
         lang = ""
         if options.strip():
@@ -127,7 +129,7 @@ def _front(lines: list[str], faults: list[tuple[int, str]]) -> tuple[dict[str, d
     front: dict[str, dict[int, str]] = {lang: {} for lang in LANGS}
     if lines[0].rstrip() != "# ---":
         faults.append((1, "a lesson begins with `# ---` and names its title.zh, title.en, description.zh and .en"))
-        return front, 0
+        return front, next((i for i, line in enumerate(lines) if _MARKER.match(line)), len(lines))
     end = next((i for i in range(1, len(lines)) if lines[i].rstrip() == "# ---"), 0)
     if not end:
         faults.append((1, "the front matter that opens here is never closed by `# ---`"))
@@ -166,7 +168,7 @@ def _cell(lines: list[str], start: int, end: int, lang: str, number: int, faults
     what = f"cell {number}" if not lang else f"the Markdown cell in {lang}"
     if first == last:
         faults.append((start + 1, f"{what} is empty"))
-    if last == end and end < len(lines):
+    elif last == end and end < len(lines):
         faults.append((end + 1, "an empty line belongs before a cell"))
     body = []
     for index in range(first, last):

@@ -130,7 +130,7 @@ class Show:
         """
         from blocklib.charts import shown
 
-        lang = reader_language()
+        lang, state = reader_language(), shown.checked(state)
         if recorder := _recorder.get():
             recorder.parts.append(["chart", *shown.figure(state, title, lang)])
             return
