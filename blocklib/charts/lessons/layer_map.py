@@ -112,7 +112,7 @@ def data_flow_map(stage: int, lesson: int) -> State:
         f"{model} 的第 **{stage}** 站，{here.name.zh}：**{here.shape}**，{counted(here.count).zh}；{here.purpose.zh}。学到「{LESSONS[lesson].zh}」一课，"
         f"这一站{states[stage].zh}；这一课新学的是{new.zh}。",
         f"Stage **{stage}** of {model}, {here.name.en}: **{here.shape}**, {counted(here.count).en}; it {here.purpose.en}. In the lesson "
-        f"“{LESSONS[lesson].en}” this stage is {states[stage].en}; what is new there: {new.en}.")  # fmt: skip
+        f"\"{LESSONS[lesson].en}\" this stage is {states[stage].en}; what is new there: {new.en}.")  # fmt: skip
     rows = [(numbered(i, s.name, stage), s.shape, num(s.count), states[i]) for i, s in enumerate(way)]
     return State(
         Chart(series, height=420, narrow_height=420,

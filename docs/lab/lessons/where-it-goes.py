@@ -39,7 +39,7 @@
 #
 # ## Once through { #way }
 #
-# First the way. A row of ids goes in, a row of probabilities comes out, and these are the stages between:
+# The way through, first. A row of ids goes in, a row of probabilities comes out, and these are the stages between:
 #
 # /// exhibit | data-flow-map
 # **From ids to probabilities.** The first row of buttons walks through the stages and gives the shape and the parameters of each. The second picks a lesson: dark is what is new in it, pale what was known, grey what is still to come. Stages that name a number of blocks occur once in every block; their parameters are added up.
@@ -206,7 +206,7 @@ show.table(
 # 你现在可以回答：一个模型的参数怎么从配置里数出来；为什么同一个「FFN 占多少」有几个对的答案；长上下文为什么贵，贵从哪里起；为什么线性 attention 省的不是参数。
 
 # %% [markdown] lang="en"
-# The first two columns do not move. The third rises in proportion to the context and draws level somewhere. Where, takes no trying, only a division:
+# The first two columns do not move. The third rises in proportion to the context and draws level somewhere. To find the place takes no trying, only a division:
 #
 # /// claim | attention-overtakes-the-ffn
 # In a model with one FFN a layer and full attention in $n$ of its layers, the last token's scores and values cost as much as its FFNs at a context of $T=\tfrac{W}{2nq}$, where $W$ is the weights of all FFNs (in a mixture of experts, of those visited) and $q$ the width of the query heads together. For Qwen3.8-27B that is [87,040][last] tokens.
