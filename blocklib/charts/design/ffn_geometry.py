@@ -142,7 +142,7 @@ def bends_in(values: tuple[float, ...]) -> int:
 
 
 @exhibit(
-    "hinges", number=57, title=Text("几道折线，能拼出多弯的曲线？", "How much of a curve can hinges make?"),
+    "hinges", number=57, title=Text("几个折点，能拼出多弯的曲线？", "How much of a curve can hinges make?"),
     controls=(
         Range("neurons", Text("神经元数", "Neurons"), values=COUNTS, default=6),
         Choice("activation", Text("中间的函数", "Function between"),

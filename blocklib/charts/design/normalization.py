@@ -230,7 +230,7 @@ def softmax(logits: tuple[float, ...]) -> tuple[float, ...]:
 
 
 @exhibit(
-    "qk-norm", number=53, title=Text("权重越训越大，注意力会不会饱和？", "As weights grow, does attention saturate?"),
+    "qk-norm", number=53, title=Text("权重越来越大，attention 会不会饱和？", "As weights grow, does attention saturate?"),
     controls=(
         Range("growth", Text("W_Q 与 W_K 的倍数", "Size of W_Q and W_K, ×"), values=GROWTHS, default=4),
         Range("head_dim", Text("头宽", "Head width"), values=HEAD_DIMS, default=64),
