@@ -28,7 +28,6 @@ _ATTACHED_SCALE = {"K": 10**3, "k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 _ZH_MAG = re.compile(f"{_GAP}(?P<mid>[多余]{_GAP})?(?P<mag>万亿|千亿|百亿|千万|百万|万|亿|千(?!瓦)|百(?!分))(?![万亿])")
 _EN_MAG = re.compile(r"[ \u00a0-]?(hundred|thousand|million|billion|trillion)(?![A-Za-z])", re.I)
 _EN_SCALE = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_AFTER_MORE = re.compile(f"{_GAP}(万亿|千万|百万|万|亿)")
 MORE = re.compile(f"{_GAP}(?:[多](?!头|项|模|任|语|样|元|少|于|达)|余(?!弦|数|额|下|项)|-odd(?![A-Za-z]))")
 _SHARE = re.compile(rf"{_GAP}(?:%|percentage points?(?![A-Za-z])|per ?cent(?![A-Za-z])|个百分点)(?!{_GAP}[%‰])")
 _MILLE = re.compile(rf"{_GAP}(?:‰|per ?mille?(?![A-Za-z]))(?!{_GAP}[%‰])")
@@ -38,8 +37,8 @@ FOLD = re.compile(
 )
 
 
-def suffix_at(text: str, pos: int, mantissa_in_words: bool = False, more: bool = False) -> Suffix:
-    """Magnitude, then 多, then percent, multiple or unit. Attached ``B`` is billion, after a space it is byte."""
+def suffix_at(text: str, pos: int, mantissa_in_words: bool, more: bool) -> Suffix:
+    """Magnitude (三千多万: the 多 may stand before it), then 多, then percent, multiple or unit. Attached ``B`` is billion, after a space it is byte."""
     factor, given, unit = Fraction(1), False, None
     match = None if mantissa_in_words else _ATTACHED.match(text, pos)
     if match:
@@ -52,9 +51,6 @@ def suffix_at(text: str, pos: int, mantissa_in_words: bool = False, more: bool =
         factor, pos, given = Fraction(_EN_SCALE[match[1].lower()]), match.end(), True
     if not more and (match := MORE.match(text, pos)):
         more, pos = True, match.end()
-        # 三千多万: the magnitude may follow the 多.
-        if not given and (match := _AFTER_MORE.match(text, pos)):
-            factor, pos, given = Fraction(ZH_MAGNITUDE[match[1]]), match.end(), True
     if match := _SHARE.match(text, pos):
         return Suffix(match.end(), factor / 100, None, True, more)
     if match := _MILLE.match(text, pos):

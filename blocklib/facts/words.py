@@ -7,6 +7,7 @@ does not parse is None: never a guess.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -77,8 +78,7 @@ def english_at(text: str, pos: int, bare: bool = False) -> Word | None:
     first = tokens[0][0]
     if first in ("twice", "thrice"):
         return Word(Fraction(2 if first == "twice" else 3), Fraction(1), tokens[0][1], kind="times")
-    found = _half(tokens) or _fraction(tokens) or _cardinal(tokens, bare)
-    return found if found and not (first in ("a", "an") and found.kind == "cardinal" and found.value == 1) else None
+    return _half(tokens) or _fraction(tokens) or _cardinal(tokens, bare)
 
 
 def _tokens(text: str, pos: int) -> list[tuple[str, int]]:
@@ -122,7 +122,7 @@ def _fraction(tokens) -> Word | None:
     if tokens[i][0] in ("ten", "hundred") and i + 1 < len(tokens):
         scale, i = {"ten": 10, "hundred": 100}[tokens[i][0]], i + 1
     found = denominator(tokens[i][0])
-    if not found or found[1] != (top != 1) or (scale > 1 and found[0] < 1000):
+    if not found or found[1] != (top != 1) or (scale != 1 and found[0] < 1000):
         return None
     bottom = found[0] * scale
     kind = "share" if bottom >= 100 else "fraction"
@@ -142,12 +142,9 @@ def _below_hundred(tokens, i: int) -> tuple[int, int]:
 
 def _cardinal(tokens, bare: bool) -> Word | None:
     """Groups below a thousand, each with a falling magnitude; ``and`` inside; ``point`` digits; ``and a half``."""
-    total, limit, i, place, end = Fraction(0), 10**15, 0, Fraction(1), 0
-    if tokens[0][0] == "zero":
-        i, end = 1, tokens[0][1]
-        if not (len(tokens) > 1 and tokens[1][0] == "point"):
-            return Word(Fraction(0), Fraction(1), end)
-        i = 0
+    if tokens[0][0] == "zero" and [word for word, _ in tokens[1:2]] != ["point"]:
+        return Word(Fraction(0), Fraction(1), tokens[0][1])
+    total, limit, i, place, end = Fraction(0), math.inf, 0, Fraction(1), 0
     while i < len(tokens):
         if tokens[i][0] == "and" and end:
             i += 1
@@ -193,7 +190,7 @@ def _group(tokens, i: int, bare: bool) -> tuple[Fraction, Fraction, int, bool] |
     result = Fraction(value)
     if i < len(tokens) and tokens[i][0] == "point":
         j, digits = i + 1, ""
-        while j < len(tokens) and ONES.get(tokens[j][0], 99) < 10:
+        while j < len(tokens) and tokens[j][0] in ONES and ONES[tokens[j][0]] < 10:
             digits, j = digits + str(ONES[tokens[j][0]]), j + 1
         if digits:
             place = Fraction(1, 10 ** len(digits))
@@ -260,7 +257,7 @@ def chinese(run: str) -> tuple[Fraction, Fraction] | None:
         # 一万五 is colloquial for 15,000 and 一万零五 is 10,005: a lower part must name its place.
         # 一亿零二千: the zero stands for the 万 left out.
         below = chinese(tail[1:] if char == "亿" and re.match("[零〇][^零〇]", tail) else tail)
-        if below is None or below[0] >= scale or not below[0]:
+        if below is None or not below[0]:
             return None
         if below[0] < 10 and not tail.startswith(("零", "〇")):
             return None
