@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from blocklib.facts.files import page_paths, read_text
+
 ROOT = Path(__file__).resolve().parents[2]
 FULL = bool(os.environ.get("FULL_MATRIX"))
 WIDTHS = (360, 768, 1280) if FULL else (360, 1280)
@@ -13,7 +15,7 @@ REFERENCE = ("numbers", "claims", "sources", "glossary", "notices", "about", "re
 
 def addresses() -> list[str]:
     """Address of every page in both languages, home first, relative to the site's root."""
-    own = sorted(p.relative_to(ROOT / "docs").as_posix()[: -len(".zh.md")] for p in (ROOT / "docs").rglob("*.zh.md"))
+    own = [p.removeprefix("docs/").removesuffix(".zh.md") for p in page_paths(ROOT) if p.endswith(".zh.md")]
     slugs = ["" if name == "index" else name.removesuffix("/index") + "/" for name in own]
     slugs += [f"reference/{name}/" for name in REFERENCE if f"reference/{name}" not in own]
     return [prefix + slug for slug in slugs for prefix in ("", "en/")]
@@ -22,10 +24,8 @@ def addresses() -> list[str]:
 def exhibits_of(address: str) -> list[str]:
     """Ids of the exhibits on the page at ``address``."""
     slug = address.removeprefix("en/").rstrip("/") or "index"
-    source = ROOT / "docs" / f"{slug}.{'en' if address.startswith('en/') else 'zh'}.md"
-    if not source.is_file():
-        return []
-    lines = source.read_text("utf-8").splitlines()
+    page = f"docs/{slug}.{'en' if address.startswith('en/') else 'zh'}.md"
+    lines = read_text(ROOT, page)[0].splitlines()  # nothing for a generated page
     return [line.split("|")[1].strip() for line in lines if line.startswith("/// exhibit |")]
 
 
