@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 import torch
@@ -29,6 +30,11 @@ LLAMA = uniform(vocab_size=128_256, d_model=4096, n_layers=32, n_heads=32, n_kv_
 )  # fmt: skip
 def test_weights_by_format(dtype, expected):
     assert bytes.weight_bytes(LLAMA, dtype) == expected
+
+
+def test_bits_with_their_share_of_a_scale():
+    assert bytes.Format(5, scale_bits=8).bits_per_weight == 5 and bytes.Format(4, 32).bits_per_weight == 4
+    assert bytes.format_of("mxfp4").bits_per_weight == 4 + Fraction(8, 32)
 
 
 def test_part_of_a_byte_counts_as_one():
@@ -142,6 +148,60 @@ def test_a_block_keeps_what_autograd_saves(attention, norm, ffn, heads, kv_heads
     assert sum(found.values()) == tokens * activations.block(config, config.layers[0], tokens, attention).total
 
 
+class Dressed(Heads):
+    """The same with norms of queries and keys (of each head, or of all together) and a gate on its output."""
+
+    def __init__(self, d, heads, kv_heads, width, qk_norm, gated):
+        super().__init__(d, heads, kv_heads, width, True)
+        self.whole, self.gate = qk_norm == "full", nn.Linear(d, heads * width, bias=False) if gated else None
+        self.norms = nn.ModuleList(RMS(width * (n if self.whole else 1)) for n in (heads, kv_heads)) if qk_norm else None
+
+    def forward(self, x):
+        made = [m(x) for m in (self.q, self.k, self.v)]
+        for i, norm in enumerate(self.norms or ()):
+            made[i] = norm(made[i] if self.whole else made[i].unflatten(-1, (-1, self.width))).flatten(2)
+        q, k, v = (t.unflatten(-1, (-1, self.width)).transpose(1, 2) for t in made)
+        mixed = F.scaled_dot_product_attention(q, k, v, enable_gqa=True).transpose(1, 2).flatten(2)
+        return self.o(mixed if self.gate is None else mixed * self.gate(x).sigmoid())
+
+
+class Parallel(nn.Module):
+    """Both sublayers read one norm."""
+
+    def __init__(self, d, core, ffn):
+        super().__init__()
+        self.norm, self.core, self.ffn = nn.LayerNorm(d), core, ffn
+
+    def forward(self, x):
+        normed = self.norm(x)
+        return x + self.core(normed) + self.ffn(normed)
+
+
+@pytest.mark.parametrize("qk_norm", [None, "head", "full"])
+@pytest.mark.parametrize(("gated", "norms"), [(False, 2), (True, 2), (False, 1), (True, 1)])
+def test_gates_norms_of_queries_and_side_by_side(qk_norm, gated, norms):
+    d, heads, kv_heads, width, f, tokens = 16, 4, 2, 4, 40, 6
+    core, ffn = Dressed(d, heads, kv_heads, width, qk_norm, gated), FFNS["relu"](d, f)
+    block = PreNormBlock(d, core, ffn, nn.LayerNorm) if norms == 2 else Parallel(d, core, ffn)
+    x = torch.randn(1, tokens, d, requires_grad=True)
+    found = saved_elements(lambda: (block(x), list(block.parameters())))
+    layer = Layer(Attention(heads, kv_heads, width, qk_norm=qk_norm, gate=gated), FFN(f, "relu"), norms)
+    config = Config(7, d, (layer,), "layernorm", True)
+    assert sum(found.values()) == tokens * activations.block(config, layer, tokens).total
+
+
+def test_a_gate_in_any_form_keeps_four_vectors():
+    kept = ("gate before its activation", "gate behind it", "value", "product")
+    for kind in ("geglu", "swiglu", "situglu"):
+        assert activations.inner_elements(FFN(5, kind)) == 5 * len(kept)
+
+
+def test_without_a_head_no_logits_are_kept():
+    with_head, bare = (activations.saved(replace(LLAMA, lm_head=lm_head), 8).rows for lm_head in (True, False))
+    assert {row: with_head[row] - bare[row] for row in bare if with_head[row] != bare[row]} == {
+        "logits": 128_256, "inputs": 4096}  # fmt: skip
+
+
 def test_a_whole_step_keeps_the_loss_too():
     d, tokens, vocab = 16, 6, 31
     embed = nn.Embedding(vocab, d)
@@ -173,7 +233,7 @@ def test_experts_keep_a_copy_of_the_input_and_their_output():
     config = Config(7, d, (Layer(Attention(1, 1, 8), MoE(FFN(f, "swiglu"), experts, top_k)),), "rmsnorm", True)
     rows = activations.block(config, config.layers[0], tokens)
     scattered = top_k * d  # index_add keeps what it adds, for its shape alone
-    assert found == tokens * (d + rows.experts + scattered)
+    assert found == tokens * (d + rows.experts + scattered) and rows.ffn == 0
 
 
 def test_activation_bytes_keep_statistics_in_four():
@@ -207,7 +267,8 @@ def test_experts_touched_by_a_batch():
     layer = Layer(Attention(1, 1, 8), MoE(FFN(4, "swiglu"), 2, 1))
     config = Config(7, 8, (layer,) * 3, "rmsnorm", True)
     assert bytes.expert_params(config) == 3 * 2 * 96 and bytes.expert_params(LLAMA) == 0
-    assert bytes.further_expert_params(config, 1) == 0 and bytes.further_expert_params(config, 2) == 3 * 0.5 * 96
+    assert bytes.further_expert_params(config, 1) is bytes.further_expert_params(config, 0) == 0
+    assert bytes.further_expert_params(config, 2) == 3 * 0.5 * 96
 
 
 def test_elementwise_traffic():
