@@ -7,7 +7,14 @@ import math
 import pytest
 import torch
 
-from blocklib.charts.design.position_schemes import HEAD_DIM, SCHEMES, XPOS_GAMMA, scheme_scores, xpos_sizes
+from blocklib.charts.design.position_schemes import (
+    HEAD_DIM,
+    SCHEMES,
+    XPOS_GAMMA,
+    XPOS_STRETCH,
+    scheme_scores,
+    xpos_sizes,
+)
 from blocklib.nn.frequencies import rope_frequencies
 
 TOKENS, WIDTH = 6, 8
@@ -51,7 +58,7 @@ def test_xpos_against_complex_numbers():
         for j in range(TOKENS):
             q, k, total = x[i] @ w_q, x[j] @ w_k, 0.0
             for p in range(half):
-                shrink = ((p / half + XPOS_GAMMA) / (1 + XPOS_GAMMA)) ** (i - j)
+                shrink = ((p / half + XPOS_GAMMA) / (1 + XPOS_GAMMA)) ** ((i - j) / XPOS_STRETCH)
                 pair = complex(q[p], q[p + half]) * complex(k[p], k[p + half]).conjugate()
                 angle = float(turns[p]) * (i - j)
                 total += shrink * (pair * complex(math.cos(angle), math.sin(angle))).real

@@ -26,6 +26,7 @@ SCHEMES = {
 }
 HEAD_DIM = 4
 XPOS_GAMMA = 0.4  # Sun et al. 2022
+XPOS_STRETCH = 8  # positions per step of the decay; slower in real models, where five tokens would show nothing
 
 
 def scheme_scores(scheme: str, x: Tensor, tied: bool, seed: int = 0) -> Tensor:
@@ -77,4 +78,4 @@ def xpos_sizes(tokens: int) -> Tensor:
 
     pairs = torch.arange(HEAD_DIM // 2, dtype=torch.float64) / (HEAD_DIM // 2)
     rate = (pairs + XPOS_GAMMA) / (1 + XPOS_GAMMA)
-    return torch.cat([rate, rate]) ** torch.arange(tokens, dtype=torch.float64)[:, None]
+    return torch.cat([rate, rate]) ** (torch.arange(tokens, dtype=torch.float64)[:, None] / XPOS_STRETCH)

@@ -248,7 +248,7 @@ def head_removal(study: str) -> State:
         for rows, role in parts if rows
     ]  # fmt: skip
     return State(
-        Chart(series, height=60 + 30 * len(bars), narrow_height=60 + 46 * len(bars),
+        Chart(series, height=300, narrow_height=430,
               x=Axis(unit=unit, range=reach), y=Axis(categories=[n for n, _, _ in bars]),
               summary=Text(f"{len(bars)} 根横条，从 {low} 到 {high}。", f"{len(bars)} bars, from {low} to {high}.")),
         sentence,
