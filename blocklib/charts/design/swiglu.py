@@ -129,6 +129,7 @@ def shape(choice: str) -> tuple[int, int | None]:
 
 
 def name_of(choice: str) -> Text:
+    """What a choice of the width exhibit is called: a model of the atlas, or a bare width."""
     if choice == "bare":
         return Text(f"只给宽度 {BARE}", f"a bare width of {BARE}")
     words = load(choice).name
@@ -186,7 +187,7 @@ def eight_thirds(model: str, multiple: int) -> State:
     return State(
         Chart(series, height=390, narrow_height=600,
               x=Axis(unit=Text("内部宽度 / 宽度", "inner width / width"), range=(0, 6), ticks=(0, 2, 4, 6)),
-              y=Axis(categories=[name_of(m) for m in CHOICES]), totals=[num(ratios[m]) for m in CHOICES],
+              y=Axis(categories=[name_of(m) if m == "bare" else load(m).name for m in CHOICES]), totals=[num(ratios[m]) for m in CHOICES],
               summary=Text(f"横条是各模型的内部宽度与宽度之比，竖线在 8/3；所选的{name.zh}是 {num(Fraction(used, d))}，圆点是规则给出的值。",
                            f"Bars are inner width over width, a line stands at 8/3; {name.en}, the chosen one, is at {num(Fraction(used, d))}, "
                            "and the dot is what the rule gives.")),
