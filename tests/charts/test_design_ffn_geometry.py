@@ -20,7 +20,7 @@ def test_neuron_curve_at_values_known_by_hand():
     assert "1.5 past it: the activation is 1.5, its slope 1" in relu and "it writes (1.2, −0.9)" in relu
     assert "activation is 2.25, its slope 3" in said("neuron-curve", kind="relu2", reading=F(2), threshold=F(1, 2))
     silent = said("neuron-curve", kind="relu", reading=F(-1), threshold=F(0))
-    assert "activation is 0, its slope 0," in silent and "writes (0, 0)" in silent
+    assert "1 short of it: the activation is 0, its slope 0," in silent and "writes (0, 0)" in silent
     hinge = said("neuron-curve", kind="relu", reading=F(1), threshold=F(1))
     assert "its slope 0 to the left and 1 to the right" in hinge
     for kind in ("gelu", "silu"):

@@ -53,10 +53,16 @@ def neuron_curve(kind: str, reading: Fraction, threshold: Fraction) -> State:
     ]  # fmt: skip
     amount, vector = num(value, 3), listed(written)
     slope = slope_said(kind, at)
+    by = num(abs(at))
+    side = (
+        Text(f"距门槛还差 **{by}**", f"**{by}** short of it")
+        if at < 0
+        else Text(f"越过门槛 **{by}**", f"**{by}** past it")
+    )
     sentence = Text(
-        f"**{name}**，门槛 **{num(threshold)}**，读数 **{num(reading)}**，越过门槛 **{num(at)}**：激活值 **{amount}**，{slope.zh}；"
+        f"**{name}**，门槛 **{num(threshold)}**，读数 **{num(reading)}**，{side.zh}：激活值 **{amount}**，{slope.zh}；"
         f"沿写方向 ({num(WRITE[0])}, {num(WRITE[1])}) 写入 **{vector}**。",
-        f"**{name}** with threshold **{num(threshold)}** and reading **{num(reading)}**, **{num(at)}** past it: the "
+        f"**{name}** with threshold **{num(threshold)}** and reading **{num(reading)}**, {side.en}: the "
         f"activation is **{amount}**, {slope.en}, and along the write direction ({num(WRITE[0])}, {num(WRITE[1])}) it "
         f"writes **{vector}**.",
     )

@@ -222,6 +222,12 @@ def scores(growth: int, head_dim: int, gain: Fraction) -> tuple[tuple[float, ...
     return tuple(bare[0].tolist()), tuple(normed[0].tolist())
 
 
+def top_weight(weights: tuple[float, ...]) -> Text:
+    """The largest weight in words; one that rounds to all of it is not called all of it."""
+    share = percent(max(weights))
+    return Text("**99.9%** 以上", "over **99.9%**") if share == "100%" else Text.same(f"**{share}**")
+
+
 def softmax(logits: tuple[float, ...]) -> tuple[float, ...]:
     """Weights of these logits, by torch."""
     import torch
@@ -241,7 +247,8 @@ def qk_norm_exhibit(growth: int, head_dim: int, gain: Fraction) -> State:
     """One query's attention over six keys without and with QK-norm, as both weight matrices grow."""
     pair = scores(growth, head_dim, gain)
     weights = [softmax(logits) for logits in pair]
-    tops = [percent(max(w)) for w in weights]
+    tops = [top_weight(w) for w in weights]
+    bare = [Text(t.zh.replace("**", ""), t.en.replace("**", "")) for t in tops]
     peaks = [num(max(abs(v) for v in logits), 3) for logits in pair]
     bound = num(qk_logit_bound(head_dim, gain))
     names = (Text("没有 QK-norm", "no QK-norm"), Text("有 QK-norm", "with QK-norm"))
@@ -260,10 +267,10 @@ def qk_norm_exhibit(growth: int, head_dim: int, gain: Fraction) -> State:
                          labels=[Text(f"上界 {bound}", f"bound {bound}")]))  # fmt: skip
     sentence = Text(
         f"W_Q 与 W_K 各为 **{growth}** 倍、头宽 **{head_dim}**、增益 **{num(gain)}**。没有 QK-norm，最大的 |logit| 是 **{peaks[0]}**，"
-        f"最大的权重 **{tops[0]}**；有 QK-norm，分别是 **{peaks[1]}** 与 **{tops[1]}**，logit 不会超过 **{bound}**。",
+        f"最大的权重 {tops[0].zh}；有 QK-norm，分别是 **{peaks[1]}** 与 {tops[1].zh}，logit 不会超过 **{bound}**。",
         f"With W_Q and W_K **{growth}** times as large, head width **{head_dim}** and gain **{num(gain)}**: without "
-        f"QK-norm the largest |logit| is **{peaks[0]}** and the largest weight **{tops[0]}**; with it they are "
-        f"**{peaks[1]}** and **{tops[1]}**, and no logit can pass **{bound}**.",
+        f"QK-norm the largest |logit| is **{peaks[0]}** and the largest weight {tops[0].en}; with it they are "
+        f"**{peaks[1]}** and {tops[1].en}, and no logit can pass **{bound}**.",
     )
     rows = [(Text(f"key {j + 1}", f"key {j + 1}"), *(cell for i in range(2) for cell in (num(pair[i][j], 3), percent(weights[i][j]))))
             for j in range(KEYS)]  # fmt: skip
@@ -274,9 +281,9 @@ def qk_norm_exhibit(growth: int, head_dim: int, gain: Fraction) -> State:
             series, height=260, narrow_height=250,
             x=Axis(range=(-0.7, gap + KEYS - 0.3), hidden=True),
             y=Axis(label=Text("权重", "weight"), range=(0, 1.5), ticks=(0, 0.5, 1)),
-            summary=Text(f"左边六根柱子没有 QK-norm，最高 {tops[0]}；右边六根有，最高 {tops[1]}。",
-                         f"Six bars at the left without QK-norm, the highest {tops[0]}; six at the right with it, the "
-                         f"highest {tops[1]}."),
+            summary=Text(f"左边六根柱子没有 QK-norm，最高 {bare[0].zh}；右边六根有，最高 {bare[1].zh}。",
+                         f"Six bars at the left without QK-norm, the highest {bare[0].en}; six at the right with it, the "
+                         f"highest {bare[1].en}."),
         ),
         sentence,
         Table(head, rows),
