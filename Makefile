@@ -1,11 +1,12 @@
 # The verbs of the project. Each does its own set-up; set-up that is done costs milliseconds.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-browser serve test test-all build check fix lock lab lab-check bench clean
+.PHONY: help setup setup-browser serve test test-all build check fix lock lab lab-check bench mutate clean
 
 bin := .venv/bin
 run = PATH="$(CURDIR)/$(bin):$$PATH" NO_MKDOCS_2_WARNING=1
 port ?= 8000
+jobs ?= 2
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +49,9 @@ lab-check: setup  ## re-run the first steps of one kept run and compare
 bench: setup  ## cold and warm build and the preview, as ratios to importing torch and plotly
 	@$(run) $(bin)/python scripts/bench.py
 	@$(run) $(bin)/python scripts/bench_library.py
+
+mutate: setup  ## small faults put into the exact rooms one by one: do the tests notice? (only=MODULE, jobs=2)
+	@$(run) $(bin)/python scripts/mutate.py --jobs $(jobs) $(only)
 
 clean:  ## remove what the verbs made, but not the set-up
 	rm -rf site .cache
