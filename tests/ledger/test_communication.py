@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from blocklib.atlas import load
 from blocklib.exact import DomainError
 from blocklib.ledger import communication
 from blocklib.ledger.cache import kv_bytes_per_token
@@ -112,3 +113,16 @@ def test_refusals():
         communication.kv_bytes_per_token(shape(), 3)
     with pytest.raises(ConfigError, match="unknown dtype"):
         communication.pipeline_bytes(shape(), 1, "x")
+
+
+def test_nothing_is_sent_for_no_token_and_one_device_holds_everything():
+    config = load("mixtral-8x7b").config
+    assert communication.pipeline_bytes(config, 0) == communication.expert_parallel(config, 0).total == 0
+    assert communication.tensor_parallel(config, 1, 5).sent == communication.tensor_parallel(config, 8, 0).sent == 0
+    for model, size in (("gemma-3-1b", 26 * 1024), ("llama-3-8b", 131_072), ("deepseek-v3", 70_272)):
+        assert communication.kv_bytes_per_token(load(model).config, 1) == size
+
+
+def test_both_ways_cost_the_same_in_one_format():
+    there_and_back = communication.expert_parallel(load("mixtral-8x7b").config, 3, "fp32", "fp32")
+    assert there_and_back.dispatch == there_and_back.combine == 3 * 32 * 2 * 4096 * 4

@@ -121,6 +121,13 @@ def test_contradictions_are_named(change, message):
         uniform(**SIZES | change)
 
 
+def test_the_largest_stacks():
+    assert replace(GOOD, layers=(GOOD.layers[0],) * 10_000).n_layers == uniform(**SIZES | {"n_layers": 10_000}).n_layers
+    with pytest.raises(ConfigError, match="at most 10000"):
+        replace(GOOD, layers=(GOOD.layers[0],) * 10_001)
+    assert replace(GOOD, stored_layers=2).stored_layers == 2  # each block its own, said so
+
+
 def test_a_stack_holds_layers():
     for layers in ((), ("full",)):
         with pytest.raises(ConfigError):
