@@ -41,6 +41,17 @@ def test_derived_widths():
     assert uniform(**SIZES, window=5).mixers == ("sliding", "sliding")
 
 
+def test_what_a_block_of_this_model_is():
+    """Windows are set aside where attention could do without; compressed attention cannot."""
+    sliding = uniform(**SIZES, window=5, biases={"ffn"})
+    assert sliding.block == Layer(replace(sliding.layers[0].mixer, window=None), FFN(16, "swiglu", bias=True))
+    assert uniform(**SIZES).block.ffn.bias is False and GOOD.block == GOOD.layers[0]
+    compressed = Config(10, 8, (Layer(V4, INNER), Layer(DELTA, INNER)), "rmsnorm", tied=False)
+    assert compressed.block.mixer == compressed.softmax == V4 and V4.window == 7
+    rated = replace(V4, rate=4, index_heads=1, index_dim=2)
+    assert Config(10, 8, (Layer(rated, INNER),), "rmsnorm", tied=False).softmax == V4
+
+
 def test_widths_of_latent_attention():
     config = Config(10, 8, (Layer(MLA, INNER),), "rmsnorm", tied=False)
     assert (config.n_heads, config.head_dim, config.query_width, MLA.value_width) == (2, 6, 12, 6)
