@@ -21,14 +21,16 @@ def main(argv: list[str]) -> int:
     lab status                                           what each arm has and lacks
     lab summary                                          write summary.json, what pages read, from the kept runs
     lab check                                            re-run the first steps of one run and compare
+    lab speed                                            the quiet pass: tokens/s as ratios, into speed.json; about half an hour
+    lab reference [--minutes M]                          train the reference model; about an hour, resumes
     """
     parser = _Parser(prog="python -m blocklib lab", add_help=False)
-    parser.add_argument("verb", choices=("run", "status", "summary", "check"))
+    parser.add_argument("verb", choices=tuple(VERBS))
     parser.add_argument("--only", nargs="+", metavar="ARM")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=math.inf)
     asked = parser.parse_args(argv)
-    return {"run": _run, "status": _status, "summary": _summary, "check": _check}[asked.verb](asked)
+    return VERBS[asked.verb](asked)
 
 
 def _run(asked: argparse.Namespace) -> int:
@@ -77,3 +79,28 @@ def _check(asked: argparse.Namespace) -> int:
     said, same = recheck()
     print(said)
     return 0 if same else 1
+
+
+def _speed(asked: argparse.Namespace) -> int:
+    from blocklib.lab import speed
+    from blocklib.lab.arms import get
+
+    measured = speed.measure([get(ident) for ident in asked.only] if asked.only else None)
+    for ident, row in measured["arms"].items():
+        print(f"{ident:<16} {row['median']:.3f}  ({row['low']:.3f} to {row['high']:.3f})")
+    if not asked.only:  # a part is for looking at
+        print(f"wrote {speed.write(measured).name}")
+    return 0
+
+
+def _reference(asked: argparse.Namespace) -> int:
+    from blocklib.lab import reference
+
+    for line in reference.train(minutes=asked.minutes):
+        print(line, flush=True)
+    return 0
+
+
+VERBS = {
+    "run": _run, "status": _status, "summary": _summary, "check": _check, "speed": _speed, "reference": _reference,
+}  # fmt: skip

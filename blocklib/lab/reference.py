@@ -1,0 +1,243 @@
+"""The reference model: the course's shape of 3.7 million parameters, trained by the lab's recipe for about an hour.
+
+    python -m blocklib lab reference [--minutes M]
+
+It is no arm and enters no verdict: one run, one seed, more than one pass over the text. Pages and notebooks use it where
+they need a model that has learned something. Its state is kept every few minutes under ``.cache/lab``, so that it can be
+stopped and started at will; the end result does not depend on that. What it leaves under ``data/reference`` is a
+checkpoint in the usual layout, fp16, which :func:`blocklib.nn.load` and Hugging Face's libraries read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from blocklib.lab.arms import BASE, Arm, rate
+from blocklib.text import Text
+
+FOLDER = Path(__file__).parent / "data" / "reference"
+STATE = Path(__file__).parents[2] / ".cache" / "lab" / "reference.pt"
+RECORD, WEIGHTS = "record.json", "model.safetensors"
+THREADS, KEEP_SECONDS, CURVE_EVERY = 2, 180.0, 250
+SEED, RUNG = 0, 0  # the rate is the base recipe's 2e-3: a run this long is not swept
+
+# 8,000 steps of 2,048 tokens: per step 5.3 times the base's time on one thread, so about an hour on two.
+REFERENCE = replace(
+    BASE, id="reference", label=Text("参考模型", "reference model"), vocab_size=2048, d_model=256, d_ff=688,
+    seq_len=256, steps=8000, warmup=400,
+)  # fmt: skip
+
+
+def train(arm: Arm = REFERENCE, folder: Path = FOLDER, state: Path = STATE, minutes: float = math.inf) -> Iterator[str]:
+    """Train to the end or for ``minutes``, from the kept state where there is one; a line now and then.
+
+    At the end the checkpoint is written to ``folder`` and the state goes.
+
+    Args:
+        arm: the configuration; the shape of :data:`REFERENCE`, or a small stand-in.
+        folder: where the checkpoint goes.
+        state: where the run is kept meanwhile.
+        minutes: time after which it stops, its state kept.
+    """
+    import torch
+
+    from blocklib.lab import training
+
+    run = _Run(arm, state)
+    torch.set_num_threads(THREADS)
+    torch.set_flush_denormal(True)
+    blocks = training.validation_blocks(arm, training.CURVE_STRIDE)
+    stream = islice(training.batches(arm, SEED), run.step, None)
+    kept = began = monotonic()
+    yield f"{arm.id}: step {run.step} of {arm.steps}"
+    while run.step < arm.steps:
+        now = monotonic()
+        if now - kept > KEEP_SECONDS or now - began > 60 * minutes:
+            run.keep()
+            kept = now
+        if now - began > 60 * minutes:
+            yield f"stopped at step {run.step}; the same command goes on"
+            return
+        run.advance(*next(stream))
+        if run.step % CURVE_EVERY == 0 or run.step == arm.steps:
+            seen = float(training.block_losses(run.model, blocks).mean())
+            run.note(seen)
+            yield f"step {run.step}: training {run.training[-1]:.4f}, validation {seen:.4f} ({now - began:.0f} s)"
+    run.keep()
+    record = write(run, folder)
+    state.unlink()
+    yield f"wrote {record['bytes']:,} bytes of weights, validation loss {record['validation']:.4f}"
+
+
+class _Run:
+    """A model in training: everything that decides its next step, and what has been noted so far."""
+
+    def __init__(self, arm: Arm, state: Path):
+        import torch
+
+        from blocklib.lab import training
+        from blocklib.lab.stack import build
+
+        self.arm, self.file, self.step = arm, state, 0
+        self.model = build(arm, SEED)
+        self.opt = training.optimiser(self.model, rate(RUNG))
+        self.recent: list[float] = []
+        self.training: list[float] = []
+        self.curve: list[float] = []
+        if state.exists():
+            kept = torch.load(state, weights_only=True)
+            if kept["config"] != _config(arm):
+                raise ValueError(f"the state in {state} belongs to another configuration; remove it to begin anew")
+            self.model.load_state_dict(kept["model"])
+            self.opt.load_state_dict(kept["opt"])
+            self.step, self.recent, self.training, self.curve = (kept[k] for k in ("step", "recent", "training", "curve"))  # fmt: skip
+
+    def advance(self, inputs, targets) -> None:
+        """One step of the lab's recipe."""
+        import torch
+        import torch.nn.functional as F
+
+        from blocklib.lab import training
+
+        for group in self.opt.param_groups:
+            group["lr"] = rate(RUNG) * training.schedule(self.step, self.arm)
+        loss = F.cross_entropy(self.model(inputs).flatten(0, 1), targets.flatten())
+        self.opt.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), training.CLIP)
+        self.opt.step()
+        self.recent.append(loss.item())
+        self.step += 1
+
+    def note(self, validation: float) -> None:
+        """A point of both curves."""
+        self.training.append(round(sum(self.recent) / len(self.recent), 4))
+        self.curve.append(round(validation, 4))
+        self.recent.clear()
+
+    def keep(self) -> None:
+        """Write the state, whole or not at all."""
+        import torch
+
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.file.with_suffix(f".{os.getpid()}.tmp")
+        noted = {key: getattr(self, key) for key in ("step", "recent", "training", "curve")}
+        torch.save(
+            {"model": self.model.state_dict(), "opt": self.opt.state_dict(), "config": _config(self.arm), **noted},
+            draft,
+        )
+        os.replace(draft, self.file)
+
+
+def _config(arm: Arm) -> dict[str, Any]:
+    return json.loads(json.dumps(arm.config()))
+
+
+def write(run: _Run, folder: Path) -> dict[str, Any]:
+    """Leave the checkpoint: fp16 weights in Llama's layout, config, tokenizer, and the record; returns the record.
+
+    The loss it records is that of the weights as they are written, rounded to fp16.
+    """
+    import torch
+    from safetensors.torch import save
+
+    from blocklib.lab import corpus, training
+    from blocklib.lab.stack import parameters
+
+    arm, model = run.arm, run.model
+    folder.mkdir(parents=True, exist_ok=True)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(weight.half())
+    tensors = {theirs(name): weight.detach().half() for name, weight in model.named_parameters()}
+    raw = save(tensors, metadata={"format": "pt"})
+    loss = float(training.block_losses(model, training.validation_blocks(arm)).mean())
+    data = corpus.tokens(arm.vocab_size)
+    record = {
+        "parameters": parameters(arm),
+        "validation": round(loss, 5),
+        "bits_per_byte": round(loss * len(data.validation) / data.validation_bytes / math.log(2), 5),
+        "unigram_floor": round(corpus.unigram_floor(arm.vocab_size), 4),
+        "bigram_floor": round(corpus.bigram_floor(arm.vocab_size), 4),
+        "tokens": arm.steps * arm.batch * arm.seq_len,
+        "passes": round(arm.steps * arm.batch * arm.seq_len / len(data.training), 2),
+        "seed": SEED,
+        "rate": rate(RUNG),
+        "curve_every": CURVE_EVERY,
+        "curve": run.curve,
+        "training": run.training,
+        "config": _config(arm),
+        "environment": training.environment(),
+        "command": "python -m blocklib lab reference",
+        "sha256": sha256(raw).hexdigest(),
+        "bytes": len(raw),
+    }
+    (folder / WEIGHTS).write_bytes(raw)
+    shutil.copyfile(corpus.DATA / f"tokenizer-{arm.vocab_size}.json", folder / "tokenizer.json")
+    _json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": corpus.END})
+    _json(folder / "config.json", llama_config(arm))
+    lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in record.items())
+    (folder / RECORD).write_text(f"{{\n{lines}\n}}\n", "utf-8")
+    return record
+
+
+def _json(file: Path, data: dict[str, Any]) -> None:
+    file.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+
+
+_PARTS = {"attention": "self_attn", "ffn": "mlp", "attention_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}  # fmt: skip
+
+
+def theirs(name: str) -> str:
+    """The name of one of our parameters in Llama's layout: ``attention.2.q.weight`` is ``model.layers.2.self_attn.q_proj.weight``."""
+    kind, *rest = name.split(".")
+    if kind == "embed":
+        return "model.embed_tokens.weight"
+    if kind == "final_norm":
+        return "model.norm.weight"
+    part = f"{rest[1]}_proj." if rest[1] != "gain" else ""
+    return f"model.layers.{rest[0]}.{_PARTS[kind]}.{part}weight"
+
+
+def llama_config(arm: Arm) -> dict[str, Any]:
+    """``config.json`` of an arm that has Llama's design.
+
+    Raises:
+        ValueError: an arm of another design.
+    """
+    plain = replace(BASE, id=arm.id, label=arm.label, layout=arm.layout, vocab_size=arm.vocab_size, d_model=arm.d_model,
+                    n_heads=arm.n_heads, n_kv_heads=arm.n_kv_heads, d_ff=arm.d_ff, steps=arm.steps, batch=arm.batch,
+                    seq_len=arm.seq_len, warmup=arm.warmup)  # fmt: skip
+    layers = arm.layout.count("A")
+    if plain.config() != arm.config() or arm.layout != "AF" * layers:
+        raise ValueError(f"arm {arm.id!r} is not of Llama's design")
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "vocab_size": arm.vocab_size,
+        "hidden_size": arm.d_model,
+        "intermediate_size": arm.d_ff,
+        "num_hidden_layers": layers,
+        "num_attention_heads": arm.n_heads,
+        "num_key_value_heads": arm.n_kv_heads,
+        "head_dim": arm.d_model // arm.n_heads,
+        "hidden_act": "silu",
+        "max_position_embeddings": arm.seq_len,
+        "rms_norm_eps": 1e-6,
+        "rope_theta": 10000.0,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "tie_word_embeddings": True,
+        "eos_token_id": 0,
+        "dtype": "float16",
+    }

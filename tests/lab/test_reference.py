@@ -1,0 +1,167 @@
+"""The reference run on a small stand-in: it resumes without a trace, and what it writes is read by others as the same model."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from itertools import count
+
+import pytest
+import torch
+
+from blocklib.lab import corpus, reference, training
+from blocklib.lab.arms import ARMS, BASE, replace
+from blocklib.lab.reference import REFERENCE, llama_config, theirs
+from blocklib.lab.stack import build, parameters
+from blocklib.nn import load
+
+SMALL = replace(REFERENCE, id="small", layout="AFAF", vocab_size=1024, d_model=32, n_heads=2, n_kv_heads=2, d_ff=48,
+                steps=14, warmup=3, batch=2, seq_len=64)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(training, "CURVE_STRIDE", 400)
+    monkeypatch.setattr(reference, "CURVE_EVERY", 5)
+    monkeypatch.setattr(reference, "THREADS", 1)  # two that wait for each other take minutes on a busy machine
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+def a_minute_a_step(monkeypatch):
+    """A clock on which every look takes a minute: the run is stopped, and kept, after known steps."""
+    ticks = count(0.0, 60.0)
+    monkeypatch.setattr(reference, "monotonic", lambda: next(ticks))
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    """A run in one go: its folder and the lines that it said."""
+    folder = tmp_path_factory.mktemp("straight")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "CURVE_STRIDE", 400)
+        patch.setattr(reference, "CURVE_EVERY", 5)
+        patch.setattr(reference, "THREADS", 1)
+        said = list(reference.train(SMALL, folder / "out", folder / "state.pt"))
+    assert not (folder / "state.pt").exists()
+    return folder / "out", said
+
+
+def test_the_shape_has_the_courses_parameters():
+    assert parameters(REFERENCE) == 3_688_704
+    assert REFERENCE.vocab_size * 256 + 4 * (4 * 256**2 + 3 * 256 * 688 + 2 * 256) + 256 == 3_688_704
+    assert REFERENCE.id not in ARMS, "it enters no verdict"
+    assert 2 * parameters(REFERENCE) < 10_000_000
+
+
+def test_stopped_and_resumed_is_the_same_run(tmp_path, monkeypatch, straight):
+    folder, _ = straight
+    a_minute_a_step(monkeypatch)
+    out, state = tmp_path / "out", tmp_path / "lab" / "state.pt"
+    parts = []
+    while not out.exists():
+        parts.append(list(reference.train(SMALL, out, state, minutes=4.5)))
+        assert len(parts) < 9
+    assert len(parts) > 2 and all("goes on" in lines[-1] for lines in parts[:-1])
+    assert (out / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+    ours, theirs_ = (json.loads((f / "record.json").read_text("utf-8")) for f in (out, folder))
+    assert ours == theirs_ and len(ours["curve"]) == len(ours["training"]) == 3
+
+
+def test_resuming_needs_the_kept_state(tmp_path, monkeypatch, straight):
+    """Control: begun anew with the counter alone moved on, the weights are others."""
+    a_minute_a_step(monkeypatch)
+    state = tmp_path / "state.pt"
+    list(reference.train(SMALL, tmp_path / "out", state, minutes=4.5))
+    kept = torch.load(state, weights_only=True)
+    fresh = build(SMALL, reference.SEED)
+    torch.save(kept | {"model": fresh.state_dict()}, state)
+    monkeypatch.setattr(reference, "monotonic", lambda: 0.0)
+    list(reference.train(SMALL, tmp_path / "out", state))
+    assert (tmp_path / "out/model.safetensors").read_bytes() != (straight[0] / "model.safetensors").read_bytes()
+
+
+def test_state_of_another_configuration_is_refused(tmp_path, monkeypatch):
+    a_minute_a_step(monkeypatch)
+    state = tmp_path / "state.pt"
+    list(reference.train(SMALL, tmp_path / "out", state, minutes=2.5))
+    with pytest.raises(ValueError, match="another configuration"):
+        list(reference.train(replace(SMALL, d_ff=40), tmp_path / "out", state))
+
+
+def trained(folder) -> torch.nn.Module:
+    """The stand-in trained once more by hand, in the lab's own stack, its weights rounded to fp16."""
+    run = reference._Run(SMALL, folder / "none.pt")
+    stream = training.batches(SMALL, reference.SEED)
+    for _ in range(SMALL.steps):
+        run.advance(*next(stream))
+    with torch.no_grad():
+        for weight in run.model.parameters():
+            weight.copy_(weight.half())
+    return run.model
+
+
+def test_the_checkpoint_is_the_trained_model(tmp_path, straight):
+    folder, said = straight
+    torch.set_num_threads(1)
+    model, loaded = trained(tmp_path), load(folder)
+    ids = torch.randint(SMALL.vocab_size, (2, 16), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        assert torch.allclose(loaded(ids), model(ids), atol=2e-5)
+    assert sum(p.numel() for p in loaded.parameters()) == parameters(SMALL)
+    record = json.loads((folder / "record.json").read_text("utf-8"))
+    raw = (folder / "model.safetensors").read_bytes()
+    assert record["sha256"] == sha256(raw).hexdigest() and record["bytes"] == len(raw) < 2 * parameters(SMALL) + 5000
+    losses = training.block_losses(model, training.validation_blocks(SMALL))
+    assert record["validation"] == pytest.approx(float(losses.mean()), abs=1e-4)
+    assert f"{record['validation']:.4f}" in said[-1] and "step 14" in said[-2]
+    assert record["parameters"] == parameters(SMALL) and record["environment"]["torch"] == torch.__version__
+
+
+def test_hugging_face_reads_the_same_model(straight):
+    transformers = pytest.importorskip("transformers")
+    folder, _ = straight
+    loaded = load(folder)
+    other = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    words = "The state of the Union is strong."
+    ids = corpus.tokenizer(1024).encode(words).ids
+    assert tokenizer(words)["input_ids"] == ids and tokenizer.eos_token_id == 0
+    assert llama_config(SMALL)["eos_token_id"] == corpus.tokenizer(2048).token_to_id(corpus.END)
+    with torch.no_grad():
+        assert torch.allclose(other(torch.tensor([ids])).logits, loaded(torch.tensor([ids])), atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("ours", "name"),
+    [
+        ("embed.weight", "model.embed_tokens.weight"),
+        ("attention.2.q.weight", "model.layers.2.self_attn.q_proj.weight"),
+        ("ffn.0.down.weight", "model.layers.0.mlp.down_proj.weight"),
+        ("attention_norm.1.gain", "model.layers.1.input_layernorm.weight"),
+        ("ffn_norm.3.gain", "model.layers.3.post_attention_layernorm.weight"),
+        ("final_norm.gain", "model.norm.weight"),
+    ],
+)
+def test_names(ours, name):
+    assert theirs(ours) == name
+
+
+@pytest.mark.parametrize("changes", [{"layout": "FAFA"}, {"qk_norm": True}, {"place": "post"}, {"embed_scale": 2.0}])
+def test_another_design_is_not_written_as_llama(changes):
+    with pytest.raises(ValueError, match="not of Llama's design"):
+        llama_config(replace(REFERENCE, **changes))
+    assert llama_config(BASE)["hidden_size"] == 128
+
+
+def test_kept_checkpoint_is_what_the_record_says():
+    if not (reference.FOLDER / reference.RECORD).exists():
+        assert not reference.FOLDER.exists()
+        return
+    record = json.loads((reference.FOLDER / reference.RECORD).read_text("utf-8"))
+    raw = (reference.FOLDER / reference.WEIGHTS).read_bytes()
+    assert record["sha256"] == sha256(raw).hexdigest() and len(raw) < 10_000_000
+    assert record["config"] == json.loads(json.dumps(REFERENCE.config()))
+    assert sum(p.numel() for p in load(reference.FOLDER).parameters()) == 3_688_704
+    assert record["validation"] < record["bigram_floor"] < record["unigram_floor"]
