@@ -25,4 +25,4 @@ for name, stack in ((Text("各有一份", "own weights"), own),
     rows.append((name, f"{sum(weights.values()):,}",
                  f"{counter.get_total_flops():,}", len(stack)))
 show.table((Text("权重", "weights"), Text("参数", "parameters"),
-            "FLOP", Text("先后几块", "blocks in a row")), rows)
+            "FLOP", Text("先后几块", "in a row")), rows)
