@@ -26,6 +26,7 @@ class Report:
     pages: dict[str, PageNumbers] = field(default_factory=dict)
 
     def numbers(self, path: str) -> PageNumbers | None:
+        """The numbers of the page at ``path``; None for a page that was not checked."""
         return self.pages.get(path)
 
 
@@ -139,6 +140,9 @@ def check_text(markdown: str, path: str, lang: str, line: int, numbers: PageNumb
     for link in page.later:
         at = f"in line {page.line(link.start)} of what the block prints"
         result.problems.append(Problem(path, line, f"{at}: a page links to sections to come in its own text alone"))
+    for badge in page.badges:
+        at = f"in line {page.line(badge.start)} of what the block prints"
+        result.problems.append(Problem(path, line, f"{at}: a page quotes grades of claims in its own text alone"))
     for row in result.rows:
         row.printed = [(text, line) for text, _ in row.printed]
     return result

@@ -6,18 +6,22 @@ import re
 from collections.abc import Mapping
 from html import escape
 
-from blocklib.facts.items import Bound, Given, Later
+from blocklib.facts.items import Badge, Bound, Given, Later
 from blocklib.facts.pages import PageNumbers
 
-_LINK = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\]\((?:fact|given|later):[^()\s]*\)|\[((?:[^\[\]\\]|\\.)*)\]\[[\w.:-]+\]")
+_LINK = re.compile(
+    r"\[((?:[^\[\]\\]|\\.)*)\]\((?:fact|given|later|claim):[^()\s]*\)|\[((?:[^\[\]\\]|\\.)*)\]\[[\w.:-]+\]"
+)
 
 
-def expand(markdown: str, numbers: PageNumbers, later: Mapping[str, str] | None = None) -> str:
+def expand(markdown: str, numbers: PageNumbers, later: Mapping[str, str] | None = None,
+           grades: Mapping[str, tuple[str, str, str]] | None = None) -> str:  # fmt: skip
     """``markdown`` with its links to facts and givens as HTML, in formulas as ``\\href``; as many lines as before.
 
     ``markdown`` is the page's source, or what is left of it without the front matter. In alt text, titles and
     attributes only the text stays. A link at fault becomes ``<span class="tl-wrong">``. ``later``: the ids of
-    sections to come, each with the title that a link to it shows.
+    sections to come, each with the title that a link to it shows. ``grades``: the claims whose grade a page may
+    quote, each with the badge's classes, its address as seen from the page, and its title.
     Raises :class:`ValueError` where ``markdown`` is not the end of the source that was checked.
     """
     page = numbers.page
@@ -27,13 +31,14 @@ def expand(markdown: str, numbers: PageNumbers, later: Mapping[str, str] | None 
         raise ValueError(f"{page.path}: the text to expand is not the end of the text that was checked")
     edits = [edit for item in page.items for edit in _edits(item, _markup(item, numbers)) if edit[0] >= shift]
     edits += [edit for link in page.later for edit in _edits(link, _plain_span(link, later or {})) if edit[0] >= shift]
+    edits += [edit for link in page.badges for edit in _edits(link, _badge(link, grades or {})) if edit[0] >= shift]
     for start, end, text in sorted(edits, reverse=True):
         lines = page.source.count("\n", start, end)
         plain = plain[: start - shift] + text + "\n" * lines + plain[end - shift :]
     return plain
 
 
-def _edits(item: Bound | Given | Later, markup: tuple[str, str]) -> list[tuple[int, int, str]]:
+def _edits(item: Bound | Given | Later | Badge, markup: tuple[str, str]) -> list[tuple[int, int, str]]:
     return [(*item.opening, markup[0]), (*item.closing, markup[1])]
 
 
@@ -43,6 +48,15 @@ def _plain_span(link: Later, later: Mapping[str, str]) -> tuple[str, str]:
     if link.target not in later:
         return '<span class="tl-wrong">', "</span>"
     return f'<span class="tl-later" title="{escape(later[link.target])}">', "</span>"
+
+
+def _badge(link: Badge, grades: Mapping[str, tuple[str, str, str]]) -> tuple[str, str]:
+    if link.place.text_only:
+        return "", ""
+    if link.target not in grades:
+        return '<span class="tl-wrong">', "</span>"
+    css, address, title = map(escape, grades[link.target])
+    return f'<a class="{css}" href="{address}" title="{title}">', "</a>"
 
 
 def _markup(item: Bound | Given, numbers: PageNumbers) -> tuple[str, str]:

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 
 from blocklib.facts.formula import scan_formula
-from blocklib.facts.items import BLOT, OPAQUE, Bound, Given, Later, Page, Place, Run
+from blocklib.facts.items import BLOT, OPAQUE, Badge, Bound, Given, Later, Page, Place, Run
 
 ATTRIBUTES = re.compile(
     r"""\{:?[ ]*(?:[#.][\w:-]+|[\w:-]+=(?:"[^"\n]*"|'[^'\n]*'|[^\s{}"']+))"""
@@ -34,7 +34,9 @@ _TARGET = re.compile(
 )
 _LABEL = re.compile(r"\s?\[([^\[\]]*)\]")
 _CODE_SPAN = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.S)  # as in Python-Markdown: a longer run may open a shorter span
-_LATER = re.compile(r"""\shref\s*=\s*["']?later:""")
+_OURS = re.compile(r"""\shref\s*=\s*["']?(later|claim):""")
+_FORMS = {"later": "a link to a section to come is Markdown: [text](later:ROOM#ANCHOR)",
+          "claim": "the grade of a claim is quoted in Markdown: [proved](claim:ID)"}  # fmt: skip
 _FLOWING = set("a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong "
                "sub sup time tt u var wbr".split())  # fmt: skip
 _HIDDEN = {"script", "style", "template"}
@@ -53,6 +55,7 @@ class Source:
             here += len(text) + 1
 
     def at(self, index: int) -> int:
+        """Offset in the page's source of the ``index``-th character of the block."""
         piece = bisect_right(self._from, index) - 1
         return self._to[piece] + index - self._from[piece]
 
@@ -77,6 +80,7 @@ class Scanner:
         return run
 
     def emit(self, text: str, index: int) -> None:
+        """Add visible text that stands for the source at ``index``."""
         offset = self.source.at(index)
         self.chars.extend(text)
         self.at.extend([offset] * len(text))
@@ -91,6 +95,7 @@ class Scanner:
         Scanner(self.page, Source(pieces), place).run()
 
     def code(self, start: int, end: int) -> None:
+        """Add ``source.text[start:end]`` to the page as a run of code."""
         text = self.source.text[start:end]
         at = tuple(self.source.at(i) for i in range(start, end))
         self.page.runs.append(Run(text, at, self.place, (), "code"))
@@ -165,8 +170,8 @@ class Scanner:
         if not found:
             return 0
         name = found[1].lower()
-        if _LATER.search(found[2]):
-            self.page.problem(self.source.at(i), "a link to a section to come is Markdown: [text](later:ROOM#ANCHOR)")
+        if ours := _OURS.search(found[2]):
+            self.page.problem(self.source.at(i), _FORMS[ours[1]])
         self._attributes(found.start(2), found.end(2))
         opening = text[i + 1] != "/"
         if opening and name in _HIDDEN | _CODE and not found[0].endswith("/>"):
@@ -217,7 +222,7 @@ class Scanner:
             return 0
         if found := _TARGET.match(text, close + 1, end):
             target = found[1] if found[1] is not None else found[2]
-            if found[3] and not target.startswith(("fact:", "given:", "later:")):
+            if found[3] and not target.startswith(("fact:", "given:", "later:", "claim:")):
                 self.separate(found.start(3) + 1, found.end(3) - 1, "title")
             return self._link(i, close, found.end(), target, end)
         if (found := _LABEL.match(text, close + 1, end)) and found[1].strip():
@@ -234,8 +239,9 @@ class Scanner:
         opening = (self.source.at(i), self.source.at(i) + 1)
         closing = (self.source.at(close), self.source.at(stop - 1) + 1)
         shown = "".join(self.chars[start:])
-        if scheme == "later" and target != scheme:
-            self.page.later.append(Later(shown.strip(), rest, opening, closing, self.place))
+        if scheme in ("later", "claim") and target != scheme:
+            kind, where = (Later, self.page.later) if scheme == "later" else (Badge, self.page.badges)
+            where.append(kind(shown.strip(), rest, opening, closing, self.place))
         elif number:
             if scheme == "given":
                 item = Given(shown.strip(), rest, opening, closing, self.place)

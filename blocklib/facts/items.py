@@ -25,7 +25,7 @@ class Place:
 
 
 class _Linked:
-    """What bound numbers, givens and links to sections to come have in common: where they stand."""
+    """What bound numbers, givens, quoted grades and links to sections to come have in common: where they stand."""
 
     opening: tuple[int, int]
     place: Place
@@ -72,6 +72,17 @@ class Given(_Linked):
 @dataclass(frozen=True)
 class Later(_Linked):
     """A link to a section that is still to be written: ``[text](later:ROOM#ANCHOR)``; ``target`` is the id."""
+
+    text: str
+    target: str
+    opening: tuple[int, int]
+    closing: tuple[int, int]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Badge(_Linked):
+    """The grade of a claim that stands elsewhere: ``[proved](claim:ID)``; ``text`` is the grade, ``target`` the id."""
 
     text: str
     target: str
@@ -137,6 +148,7 @@ class Page:
     blocks: list[Block] = field(default_factory=list)
     items: list[Bound | Given] = field(default_factory=list)
     later: list[Later] = field(default_factory=list)  # links to sections to come
+    badges: list[Badge] = field(default_factory=list)  # grades of claims, quoted
     runs: list[Run] = field(default_factory=list)
     numerals: list[Numeral] = field(default_factory=list)  # found in formulas; the others by unbound.py
     labels: dict[str, int] = field(default_factory=dict)  # link definitions of the page itself
@@ -162,4 +174,5 @@ class Page:
         return next((i for i in later if self.headings[i].level <= level), len(self.headings))
 
     def problem(self, offset: int, message: str) -> None:
+        """Note a problem at a source offset."""
         self.problems.append(Problem(self.path, self.line(offset), message))

@@ -36,7 +36,7 @@ BLOCK_TAGS = set(
 NOT_TEXT = {"script", "style", "template", "pre"}
 ITEMS = ((FOOTNOTE, "footnote"), (BULLET, "list"), (NUMBER, "list"), (re.compile(r":[ ]+"), "list"))
 ID = re.compile(r"#([\w:.-]+)")
-LINK_IDS = {"claim", "exhibit", "margin"}  # blocks whose argument is an id, not text
+LINK_IDS = {"claim", "exhibit", "margin", "chapters", "leans-on"}  # blocks whose argument is an id, not text
 CAPTIONS = {"exhibit", "caption", "figure-caption", "table-caption"}
 FRONT = ("title", "description")
 
@@ -88,7 +88,7 @@ def misplaced(label: str, target: str) -> str:
     """What is wrong with the link definition ``[label]: target``, where it is one of our own; "" otherwise."""
     if target.startswith(("fact:", "given:")):
         return f"[{label}]: {target} belongs into the page's .facts file"
-    if target.startswith("later:"):
+    if target.startswith(("later:", "claim:")):
         return f"[{label}]: {target} stands where it is used: [text]({target})"
     return ""
 

@@ -20,6 +20,7 @@ from blocklib.facts.fingerprint import closure_hash
 from blocklib.facts.lines import EXEC
 from blocklib.problems import BlocklibError, Problem
 from blocklib.site import (
+    badges,
     blocks,
     cache,
     checked,
@@ -29,6 +30,7 @@ from blocklib.site import (
     notebooks,
     notebooks_run,
     numbers,
+    reading,
     redirects,
     reference,
     search,
@@ -39,7 +41,7 @@ from blocklib.site.markdown import ClaimParts
 from blocklib.site.meta import SITE_ROOT
 
 FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})(?P<rest>[^`]*)$")
-BLOCK = re.compile(r"^[ \t]*/// (claim|exhibit) \|(.*)$", re.M)
+BLOCK = re.compile(r"^[ \t]*/// (claim|exhibit|chapters|leans-on) \|(.*)$", re.M)
 SLOT = '<div data-tl-slot="numbers"></div>'
 
 
@@ -69,6 +71,7 @@ class Build:
         self.checked = checked.check_site(self.root)
         self.problems.update(self.checked.problems)
         self.claims, self.sources = registry.load(self.root), sources.load(self.root)
+        self.claim_places = badges.places(self.root)
         self.redirects = redirects.load(self.root)
         self.later = {lang: later.titles(self.root, lang) for lang in languages.LANGUAGES}
         # Code that makes pages, and the settings it is called with.
@@ -147,7 +150,7 @@ class Job:
 
     def prepare(self) -> str:
         """The Markdown to convert: numbers expanded, executed fences marked with their line, a ledger's place."""
-        text = expand(self.source, self.numbers, self.build.later[self.lang]) if self.numbers else self.source
+        text = self._expanded() if self.numbers else self.source
         lines, self.snippets, fence = text.split("\n"), [], ""
         for index, line in enumerate(lines):
             match = FENCE.match(line)
@@ -167,6 +170,13 @@ class Job:
             self.text = f"{self.text.rstrip()}\n\n## {heading} {{ #numbers }}\n\n{SLOT}\n"
         return self.text
 
+    def _expanded(self) -> str:
+        grades = {}
+        if self.numbers.page.badges:
+            page = languages.page_of(self.path)
+            grades = badges.links(page, self.lang, self.build.claims, self.build.claim_places)
+        return expand(self.source, self.numbers, self.build.later[self.lang], grades)
+
     def key(self, links: str) -> str:
         """Cache key of the finished page; ``links`` stands for the pages that links may lead to."""
         found = BLOCK.findall(self.text)
@@ -181,9 +191,11 @@ class Job:
                 parts.append(
                     [repr(claim), [repr(self.build.sources.entries.get(c.key)) for c in claim.sources] if claim else 0]
                 )
-            else:
+            elif kind == "exhibit":
                 parts.append(_or_none(lambda ident=ident: self.build.exhibit_stamp(ident)))
                 self.build.exhibits.add((ident, self.lang))
+            else:
+                parts.append(reading.stamp(self.build.root, languages.page_of(self.path), self.lang))
         if "$" in self.text:
             parts.append(_or_none(lambda: self.build.formulas.stamp))
         return cache.key(*parts)
@@ -210,8 +222,16 @@ class Job:
         self.build.store.put("figures", key, figure)
         return figure
 
+    def chapters(self, room: str) -> reading.Chapters:
+        """Furnish a table of chapters: reading times of the pages of ``room``."""
+        return reading.chapters(self.build.root, languages.page_of(self.path), room, self.lang)
+
+    def leans_on(self, room: str) -> str:
+        """Furnish the list of the pages of ``room`` on which the pages of this one lean."""
+        return reading.leans_on_html(self.build.root, languages.page_of(self.path), room, self.lang)
+
     def fault(self, kind: str, ident: str, error: BlocklibError) -> None:
-        """Note a claim or exhibit that could not be furnished, at its line."""
+        """Note a block that could not be furnished, at its line."""
         if kind == "claim" and ident in self.build.claims.unread:
             return  # its file is reported
         self.build.note(self.path, self._line_of(rf"^[ \t]*/// {kind} \|\s*{re.escape(ident)}\s*$"), error)

@@ -3,6 +3,8 @@
     /// claim | paths-share-weights        one or two sentences
     /// exhibit | norm-ops                 the caption
     /// margin                             a note beside the text
+    /// chapters | design                  a table of a room's pages, each row with its reading time
+    /// leans-on | primer                  the pages of another room to which this one's pages send the reader
 
 What stands around the author's words (badge, chart, table) comes from a :class:`Furnisher`, so this module
 needs neither MkDocs nor the charts.
@@ -36,12 +38,24 @@ class ClaimParts:
     foot: str
 
 
+class ChapterTimes(Protocol):
+    """Reading times by the link of a row of the table (``qkv``), and the line below it."""
+
+    total: str
+
+    def __getitem__(self, link: str) -> str: ...
+
+
 class Furnisher(Protocol):
-    """Where the blocks get their data. Both raise :class:`BlocklibError` for an unknown id."""
+    """Where the blocks get their data. All raise :class:`BlocklibError` for an unknown id."""
 
     def claim(self, ident: str, number: int) -> ClaimParts: ...
 
     def exhibit(self, ident: str, caption: str) -> str: ...
+
+    def chapters(self, room: str) -> ChapterTimes: ...
+
+    def leans_on(self, room: str) -> str: ...
 
     def fault(self, kind: str, ident: str, error: BlocklibError) -> None:
         """Take note of a block that could not be furnished; the page goes on without it."""
@@ -88,6 +102,49 @@ class Claim(Block):
         block.append(foot)
 
 
+class Chapters(Block):
+    """``/// chapters | room``: a table whose rows begin with a link to a page; its reading time goes below the link."""
+
+    NAME = "chapters"
+    ARGUMENT = True
+    LINK = re.compile(r"\]\(([^()#\s]+)\.md(?:#[^()\s]*)?\)\s*$")
+
+    def on_create(self, parent: etree.Element) -> etree.Element:
+        return etree.SubElement(parent, "div", {"class": "tl-chapters"})
+
+    def on_end(self, block: etree.Element) -> None:
+        furnisher: Furnisher = self.config["furnisher"]
+        try:
+            times = furnisher.chapters(self.argument.strip())
+            for row in block.iter("tr"):
+                cell = row[0]
+                if (link := self.LINK.search(cell.text or "")) and cell.tag == "td":
+                    cell.text += f' <small class="tl-minutes">{html.escape(times[link[1]])}</small>'
+        except BlocklibError as error:
+            furnisher.fault("chapters", self.argument.strip(), error)
+            return
+        etree.SubElement(block, "p", {"class": "tl-chapters__sum"}).text = times.total
+
+
+class LeansOn(Block):
+    """``/// leans-on | room``: a generated list; it has no body."""
+
+    NAME = "leans-on"
+    ARGUMENT = True
+
+    def on_create(self, parent: etree.Element) -> etree.Element:
+        return etree.SubElement(parent, "div")
+
+    def on_end(self, block: etree.Element) -> None:
+        furnisher: Furnisher = self.config["furnisher"]
+        try:
+            listed = furnisher.leans_on(self.argument.strip())
+        except BlocklibError as error:
+            furnisher.fault("leans-on", self.argument.strip(), error)
+            return
+        etree.SubElement(block, "p").text = self.md.htmlStash.store(listed)
+
+
 class Exhibit(Block):
     """``/// exhibit | id``: keeps the caption in a slot that the postprocessor replaces by the figure."""
 
@@ -123,7 +180,7 @@ class ExhibitFigures(Postprocessor):
 
 
 class SiteBlocks(BlocksExtension):
-    """The three blocks, furnished by ``furnisher``."""
+    """These blocks, furnished by ``furnisher``."""
 
     def __init__(self, furnisher: Furnisher):
         self.furnisher = furnisher
@@ -133,7 +190,7 @@ class SiteBlocks(BlocksExtension):
         md.block_level_elements.append("tl-exhibit-slot")
         block_mgr.block_tags.add("tl-exhibit-slot")
         block_mgr.block_level_tags.add("tl-exhibit-slot")
-        for block in (Claim, Exhibit, Margin):
+        for block in (Claim, Exhibit, Margin, Chapters, LeansOn):
             block_mgr.register(block, {"furnisher": self.furnisher})
         # After `raw_html` (30) and `amp_substitute` (20): the caption's own stashed HTML is back by then.
         md.postprocessors.register(ExhibitFigures(md, self.furnisher), "tl-exhibits", 5)

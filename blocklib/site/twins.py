@@ -114,7 +114,9 @@ def marks(page: Page) -> list[Mark]:
     found = [Mark("heading", head.id, head.line, head.level) for head in page.headings if head.id]
     found += [Mark("cell", cell[1], page.line(cell.start())) for cell in lessons.CELL.finditer(page.source)]
     found += [
-        Mark(block.kind, block.id, block.line) for block in page.blocks if block.kind in ("claim", "exhibit", "snippet")
+        Mark(block.kind, block.id, block.line)
+        for block in page.blocks
+        if block.kind in ("claim", "exhibit", "snippet", "chapters", "leans-on")
     ]
     return sorted(found, key=lambda mark: mark.line)
 
@@ -208,13 +210,16 @@ def _compare_numbers(zh: Page, en: Page, refs: Refs, registry: Registry) -> Iter
 
 
 def _numbers(page: Page, refs: Refs, registry: Registry) -> dict[str, dict[str, int]]:
-    """Section id → fact or given → the line where it first stands there."""
+    """Section id → fact, given or quoted claim → the line where it first stands there."""
     found: dict[str, dict[str, int]] = {}
     for item in page.items:
         index = item.place.section
         section = page.headings[index].id if index >= 0 else ""
         what = _fact(item, refs, registry) if isinstance(item, Bound) else _given(item, page.lang)
         found.setdefault(section, {}).setdefault(what, page.line(item.start))
+    for badge in page.badges:
+        section = page.headings[badge.place.section].id if badge.place.section >= 0 else ""
+        found.setdefault(section, {}).setdefault(f"the grade of claim {badge.target!r}", page.line(badge.start))
     return found
 
 

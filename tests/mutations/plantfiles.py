@@ -122,6 +122,7 @@ def _blocks(*names: str) -> str:
     return "\n".join(f'```python exec="on"\n--8<-- "primer/run/{name}.py"\n```\n' for name in names)
 
 
+_CHAPTERS = "/// chapters | room\n| {0} |  |\n|---|---|\n| [{1}](one.md) | a |\n| [{2}](two.md) | b |\n///\n"
 SNIPPETS = ("raises", "silent", "exits", "leaves", "warns", "absent", "broken", "quotes")
 _TAB = '\n=== "页签"\n\n    ```python exec="on"\n    --8<-- "primer/run/tabbed.py"\n    ```\n'
 RUN_ZH = _page("运行", _blocks(*SNIPPETS) + _TAB)
@@ -145,6 +146,15 @@ FILES = {
     "docs/primer/ahead.en.md": _page(
         "Ahead", "[Results](later:lab#results) come later.\n\nMore [follows](later:primer/ahead#follow).\n"
     ),
+    "docs/primer/closing.zh.md": _page(
+        "收尾", "权重共用[可证](claim:paths-share)。\n\n再说一遍[可证](claim:paths-share)。\n"
+    ),
+    "docs/primer/closing.en.md": _page(
+        "Closing", "Weights are shared [proved](claim:paths-share).\n\nAnd again [proved](claim:paths-share).\n"
+    ),
+    "docs/room/index.zh.md": _page("一室", _CHAPTERS.format("章", "第一", "第二")),
+    "docs/room/index.en.md": _page("A room", _CHAPTERS.format("chapter", "one", "two")),
+    **{f"docs/room/{name}.{lang}.md": _page(name, "一页。\n") for name in ("one", "two") for lang in ("zh", "en")},
     "docs/primer/evidence.zh.md": _page("证据", CLAIM_ZH),
     "docs/primer/evidence.en.md": _page("Evidence", CLAIM_EN),
     "docs/primer/run.zh.md": RUN_ZH,

@@ -97,6 +97,21 @@ AHEAD = [
              for path in (AHEAD_ZH, AHEAD_EN)), Fault(LATER, '["primer/ahead#follow"]', "is written, at"))),
 ]  # fmt: skip
 
+ROOM = ("docs/room/index.zh.md", "docs/room/index.en.md")
+CLOSING_ZH, CLOSING_EN = "docs/primer/closing.zh.md", "docs/primer/closing.en.md"
+QUOTED = [
+    one("a quoted grade that is not the claim's", CLOSING_ZH, "再说一遍[可证]", "再说一遍[可算]",
+        "printed '可算' but claim 'paths-share' is graded '可证'; write [可证](claim:paths-share)"),
+    Plant("a quoted claim that is not there",
+          (Edit(CLOSING_ZH, "权重共用[可证](claim:paths-share)", "权重共用[可证](claim:path-share)"),
+           Edit(CLOSING_EN, "are shared [proved](claim:paths-share)", "are shared [proved](claim:path-share)")),
+          tuple(Fault(path, "(claim:path-share)", "quotes claim 'path-share', which docs/claims.toml or any page's "
+                ".claims.toml does not have; did you mean 'paths-share'?") for path in (CLOSING_ZH, CLOSING_EN))),
+    Plant("a table of chapters that leaves out a page",
+          tuple(Edit(path, "](two.md)", "](https://two.example/)") for path in ROOM),
+          tuple(Fault(path, "/// chapters", "the table leaves out room/two") for path in ROOM)),
+]  # fmt: skip
+
 SUMMARY = """\
 {"corpus": {}, "arms": {"base": {"complete": true, "lost": 0}, "gelu": {"complete": true, "lost": 0}},
  "questions": {"activation": [
@@ -156,7 +171,7 @@ BLOCKS = [
           Edit("snippets/primer/run/absent.py"), run=False),
 ]  # fmt: skip
 
-ALL = [*NUMBERS, *TWINS, *AHEAD, *EVIDENCE, *BLOCKS, *lessonplants.PLANTS]
+ALL = [*NUMBERS, *TWINS, *AHEAD, *QUOTED, *EVIDENCE, *BLOCKS, *lessonplants.PLANTS]
 
 # The bytes of one element of bf16: each number that counts bytes moves, on the pages and in what a block prints.
 CONSTANT = Plant(

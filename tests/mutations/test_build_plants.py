@@ -50,6 +50,9 @@ def test_control_the_copy_is_clean(site, check, control):
     code, output = check()
     assert code == 0 and "all is well" in output, output
     assert "tl-num" in site.html("primer/account") and "tl-num" in site.html("en/primer/run")
+    badge = '<a class="tl-grade tl-grade--proved" href="../evidence/#claim-paths-share" title="'
+    assert site.html("en/primer/closing").count(badge) == 2
+    assert '<a href="one/">one</a> <small class="tl-minutes">1 min</small>' in site.html("en/room")
 
 
 @pytest.mark.parametrize("plant", CHECKED, ids=lambda plant: plant.name)

@@ -15,6 +15,16 @@ from blocklib.site.markdown import ClaimParts, PlainNumbers, SiteBlocks
 ROOT = Path(__file__).resolve().parents[2]
 
 
+class Times:
+    def __init__(self, room):
+        self.room, self.total = room, "In all 7 minutes."
+
+    def __getitem__(self, link):
+        if link == "gone":
+            raise BlocklibError("no page 'gone'")
+        return f"{len(link)} min & more"
+
+
 class Furnisher:
     def __init__(self):
         self.faults = []
@@ -28,6 +38,14 @@ class Furnisher:
         if ident == "nope":
             raise BlocklibError("no exhibit 'nope'")
         return f'<figure id="ex-{ident}"><figcaption>{caption}</figcaption></figure>'
+
+    def chapters(self, room):
+        return Times(room)
+
+    def leans_on(self, room):
+        if room == "nope":
+            raise BlocklibError("no room 'nope'")
+        return f'<ul class="tl-leans"><li><a href="../{room}/a.md">A</a></li></ul>'
 
     def fault(self, kind, ident, error):
         self.faults.append((kind, ident, str(error)))
@@ -129,3 +147,43 @@ def test_bound_numbers_stand_in_every_place():
     for text in (f"a {link} b", f"- a {link}", f"| h |\n| - |\n| {link} |", f"## H {link} {{ #h }}", f"> {link}", f"??? note\n    {link}",
                  f"t\n:   {link}", f"a[^1]\n\n[^1]: {link}", f'=== "t"\n    {link}', f"/// claim | x\n{link}\n///"):  # fmt: skip
         assert link in convert(text), text
+
+
+CHAPTERS = """
+/// chapters | design
+| Chapter | Question |
+|---|---|
+| [One](one.md) | [elsewhere](other.md) |
+| [Three](three.md#id) | why |
+| no link | |
+///
+
+After.
+"""
+
+
+def test_chapters_get_their_minutes_below_the_link():
+    found = Furnisher()
+    html = convert(CHAPTERS, found)
+    assert '<a href="one.md">One</a> <small class="tl-minutes">3 min &amp; more</small>' in html
+    assert '<a href="three.md#id">Three</a> <small class="tl-minutes">5 min &amp; more</small>' in html
+    assert html.count("tl-minutes") == 2 and found.faults == []
+    assert (
+        html.index("</table>") < html.index('<p class="tl-chapters__sum">In all 7 minutes.</p>') < html.index("After")
+    )
+
+
+def test_a_row_whose_page_is_gone_is_a_fault_and_the_table_stays():
+    found = Furnisher()
+    html = convert(CHAPTERS.replace("three.md", "gone.md"), found)
+    assert found.faults == [("chapters", "design", "no page 'gone'")]
+    assert "<table>" in html and "In all" not in html
+
+
+def test_the_list_of_pages_leaned_on():
+    found = Furnisher()
+    assert '<ul class="tl-leans"><li><a href="../primer/a.md">A</a></li></ul>' in convert(
+        "/// leans-on | primer\n///\n", found
+    )
+    assert "tl-leans" not in convert("/// leans-on | nope\n///\n", found)
+    assert found.faults == [("leans-on", "nope", "no room 'nope'")]
