@@ -88,11 +88,13 @@ class Item:
     more: bool = False
 
     def printed(self) -> Printed:
+        """The number as printed: value, resolution and what rounding it claims."""
         factor = self.suffix.factor
         value, resolution = self.mantissa * factor, self.place * factor
         strict = self.strict and factor == 1
         if self.fraction:
-            return Printed(value, Fraction(0), abs(value) / 10, True, factor, None, self.digits, self.suffix.unit)
+            rough = abs(value) / 10
+            return Printed(value, resolution, rough, self.strict, factor, self.decimals, self.digits, self.suffix.unit)
         rough = last_nonzero(self.mantissa) if self.mantissa.denominator == 1 and not self.decimals else self.place
         return Printed(
             value,
@@ -146,6 +148,14 @@ ZH_PARTS = re.compile(
 )
 
 
+NO_SUFFIX = Suffix(0)  # until it is looked for
+
+
+def _part(value: Fraction, digits: tuple[int, int], end: int, suffix: Suffix = NO_SUFFIX) -> Item:
+    """A fraction: exact, without a last place."""
+    return Item(value, Fraction(0), True, None, digits, end, suffix, fraction=True)
+
+
 def item_at(text: str, pos: int) -> Item | None:
     """The item that starts at ``pos``. None: nothing starts there. Raises :class:`ReadingError` for a bad one."""
     sign, start = 1, pos
@@ -157,7 +167,7 @@ def item_at(text: str, pos: int) -> Item | None:
     if not char or (pos > start and not (char.isascii() and char.isdigit()) and char not in VULGAR):
         return None
     if char in VULGAR:
-        item = Item(Fraction(*VULGAR[char]), Fraction(0), True, None, (pos, pos + 1), pos + 1, Suffix(0), fraction=True)
+        item = _part(Fraction(*VULGAR[char]), (pos, pos + 1), pos + 1)
     elif match := ZH_PARTS.match(text, pos):
         item = _zh_parts(match)
     elif "0" <= char <= "9":
@@ -189,7 +199,7 @@ def _digits(text: str, pos: int) -> Item:
     place = Fraction(1, 10**decimals)
     if end < len(text) and text[end] in VULGAR and not decimals:
         value = mantissa + Fraction(*VULGAR[text[end]])
-        return Item(value, Fraction(0), True, None, (pos, end + 1), end + 1, Suffix(0), fraction=True)
+        return _part(value, (pos, end + 1), end + 1)
     if match := _EXPONENT.match(text, end):
         return _scientific(mantissa, place, decimals, match, (pos, match.end()))
     if (match := _POWER.match(text, end)) and match["times"]:
@@ -201,8 +211,8 @@ def _digits(text: str, pos: int) -> Item:
         if decimals:
             raise ReadingError(f"{text[pos : match.end()]!r} is not a fraction of two integers")
         end = match.end()
-        return Item(mantissa / bottom, Fraction(0), True, None, (pos, end), end, Suffix(0), fraction=True)
-    return Item(mantissa, place, not decimals, decimals, (pos, end), end, Suffix(0))
+        return _part(mantissa / bottom, (pos, end), end)
+    return Item(mantissa, place, not decimals, decimals, (pos, end), end, NO_SUFFIX)
 
 
 def decimal(blob: str) -> tuple[Fraction, int]:
@@ -224,20 +234,19 @@ def decimal(blob: str) -> tuple[Fraction, int]:
 
 def _scientific(mantissa, place, decimals, match, digits) -> Item:
     written = next(filter(None, match.groups()[::-1] if match.re is _POWER else match.groups()))
-    power = int(written.translate(SUPERSCRIPT)[:6])
-    if abs(power) > 350 or len(written) > 5:
+    if len(written) > 5 or abs(power := int(written.translate(SUPERSCRIPT))) > 350:
         raise ReadingError(f"the exponent {written} is out of range (±350)")
     scale = Fraction(10) ** power
-    return Item(mantissa * scale, place * scale, False, decimals, digits, match.end(), Suffix(0), scientific=True)
+    return Item(mantissa * scale, place * scale, False, decimals, digits, match.end(), NO_SUFFIX, scientific=True)
 
 
 def _words(text: str, pos: int) -> Item | None:
     char = text[pos]
-    if char == "半" and text[pos + 1 : pos + 2] == "数":
+    if text.startswith("半数", pos):
         return None
     if text.startswith("一半", pos) or char == "半":
         end = pos + (2 if char == "一" else 1)
-        return Item(Fraction(1, 2), Fraction(0), True, None, (pos, end), end, Suffix(0), fraction=True)
+        return _part(Fraction(1, 2), (pos, end), end)
     if char.isascii():
         if fold := _ENGLISH_FOLD.match(text, pos):
             word = english_at(fold[1], 0, True)
@@ -268,7 +277,7 @@ def _words(text: str, pos: int) -> Item | None:
         None,
         (pos, word.end),
         end,
-        Suffix(0),
+        NO_SUFFIX,
         fraction=word.kind == "fraction",
         more=more,
     )
@@ -279,7 +288,7 @@ def _zh_parts(match: re.Match) -> Item:
     bottom, top = match["bottom"], match["top"]
     if bottom in ZH_MAGNITUDE:
         below = Fraction(ZH_MAGNITUDE[bottom])
-    elif bottom[0].isdigit() and bottom[0].isascii():
+    elif bottom[0].isascii():
         below = decimal(bottom)[0]
     else:
         below = (chinese(bottom) or (None,))[0]
@@ -297,7 +306,7 @@ def _zh_parts(match: re.Match) -> Item:
     span, settled = match.span(), Suffix(match.end(), given=True)
     if bottom in ZH_MAGNITUDE:
         return Item(above / below, place / below, False, None, span, match.end(), settled)
-    return Item(above / below, Fraction(0), True, None, span, match.end(), settled, fraction=True)
+    return _part(above / below, span, match.end(), settled)
 
 
 _RANGE = re.compile(r"[–‒~～-]")
@@ -334,11 +343,12 @@ def _may_share(text: str, left: Item, right: Item) -> bool:
     low, high = left.mantissa, right.mantissa
     if right.decimals is not None or right.fraction or not low or {low.denominator, high.denominator} != {1}:
         return False
-    if text[right.digits[0]].isascii():
-        powers = (2, 3, 6, 9, 12) if low < 10 else (3, 6, 9, 12) if low < 1000 else ()
-    else:
-        powers = (2, 3, 4, 8, 12) if low < 10 else (4, 8, 12)
-    return any(not high % 10**power and low * 10**power < high for power in powers)
+    # The least magnitude that could follow such a number; where a larger one would fit, it fits too.
+    english = text[right.digits[0]].isascii()
+    if english and low >= 1000:
+        return False
+    least = 100 if low < 10 else 1000 if english else 10_000
+    return not high % least and low * least < high
 
 
 def _bare_power(text: str, pos: int) -> bool:
@@ -353,7 +363,7 @@ def _pair(text: str, pos: int, kind: str, left: Item, right: Item) -> Quantity:
     if not left.suffix.given:
         left = replace(left, suffix=right.suffix)
     elif not right.suffix.given and text[pos : pos + 1] == "百":
-        right = replace(right, suffix=replace(right.suffix, factor=Fraction(1, 100), given=True))
+        right = replace(right, suffix=replace(right.suffix, factor=Fraction(1, 100)))
     elif not right.suffix.given:
         raise ReadingError(f"in {shown!r} only the first number has a unit or magnitude", remedy="write it at the end")
     if left.more or right.more:

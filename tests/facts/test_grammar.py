@@ -57,7 +57,8 @@ def test_what_a_printed_number_claims(text, resolution, rough, strict, factor, d
 
 @pytest.mark.parametrize(("text", "low", "high"), [
     ("3–50 ms", "0.003", "0.05"), ("3 to 9,000", 3, 9000), ("30 to 90,000", 30, 90_000), ("三十到五万", 30, 50_000),
-    ("十到二十", 10, 20), ("五十到一百", 50, 100), ("五到一百", 5, 100), ("五到九十", 5, 90), ("零到五万", 0, 50_000),
+    ("十到二十", 10, 20), ("五十到一百", 50, 100), ("五到一百", 5, 100), ("五到九十", 5, 90), ("零到五万", 0, 50_000), ("five to five hundred", 5, 500),
+    ("five to six hundred and twenty", 5, 620), ("one thousand to five million", 1000, 5_000_000), ("十到一千九百", 10, 1900),
     ("10^5–10^6", 10**5, 10**6), ("3–10^5", 3, 10**5), ("1–1", 1, 1), ("5-7", 5, 7), ("5～7", 5, 7), ("5 ~ 7", 5, 7),
     ("百分之三到五", "0.03", "0.05"), ("百分之 3–5", "0.03", "0.05"), ("百分之三到 5%", "0.03", "0.05"),
     ("1 KB–2 MB", 1000, 2_000_000), ("−5 to −3", -5, -3), ("−5 to +3", -5, 3), ("one to three", 1, 3), ("1e5–2e5", 10**5, 2 * 10**5),
@@ -73,7 +74,7 @@ def test_ranges(text, low, high):
     ("三到五万", "may belong to both"), ("三到五百", "may belong to both"), ("九到一万五千", "may belong to both"), ("三到五千", "may belong to both"),
     ("三到五亿", "may belong to both"), ("三十到五十万", "may belong to both"), ("三十到五千亿", "may belong to both"),
     ("九十到一百万亿", "may belong to both"),
-    ("three to five hundred", "may belong to both"), ("five to twelve hundred", "may belong to both"), ("three to five thousand", "may belong to both"),
+    ("three to five hundred", "may belong to both"), ("five to six hundred", "may belong to both"), ("five to twelve hundred", "may belong to both"), ("three to five thousand", "may belong to both"),
     ("three to five million", "may belong to both"), ("three to five billion", "may belong to both"),
     ("three to five trillion", "may belong to both"), ("ten to fifty thousand", "may belong to both"),
     ("ten to fifty million", "may belong to both"), ("three hundred to five hundred thousand", "may belong to both"),
@@ -82,7 +83,10 @@ def test_ranges(text, low, high):
     ("2–1", "does not run from low to high"), ("三十几到五十", "a range and an open number"), ("3–5 多", "an open number"),
     ("1 ± 0", "is not positive"), ("3 ± 0.0", "is not positive"), ("1 ± -1", "is not positive"),
     ("2 × 10^5K", "a power of ten and a magnitude"), ("10^5M", "a power of ten and a magnitude"), ("×3 倍", "both a multiple and"),
-    ("×3%", "both a multiple and"), ("1/0", "divides by zero"), ("零分之一", "divides by zero"), ("0 分之 1", "divides by zero"),
+    ("×3%", "both a multiple and"), ("2 × 10^5K 倍", "a power of ten and a magnitude"), ("5± -1", "is not positive"),
+    ("×3–5", "only the first number has a unit"), ("twofold to 3", "only the first number has a unit"),
+    ("两成 到 三", "only the first number has a unit"), ("twice to 3", "only the first number has a unit"), ("manifold", "no number"),
+    ("一一分之三", "cannot read"), ("三分之一一", "cannot read"), (",5 分之 1", "cannot read"), ("1/0", "divides by zero"), ("零分之一", "divides by zero"), ("0 分之 1", "divides by zero"),
     ("1.5/2", "not a fraction of two integers"), ("2024-01-05", "a date, a version or a chain"),
     ("1/2/3", "a date, a version or a chain"), ("1,23", "groups its digits wrongly"), ("01", "starts with a zero"),
     ("1,234\u00a0567", "mixes two thousands separators"), ("1.2.3", "more than one decimal point"),
@@ -126,4 +130,5 @@ def test_how_far_a_quantity_reaches(text, prose, kind, end):
 
 
 def test_nothing_is_no_quantity():
-    assert [quantity_at(text, 0) for text in ("", "-", "×", "x", "- 5", "半数")] == [None] * 6
+    assert [quantity_at(text, 0) for text in ("", "-", "×", "x", "- 5", "半数", "半数的")] == [None] * 7
+    assert quantity_at("有半数的", 1) is None
