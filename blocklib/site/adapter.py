@@ -304,7 +304,7 @@ def on_post_build(config) -> None:
         except BlocklibError:
             continue  # noted where the exhibit stands
         _write(folder / payload_path(ident, edition), text)
-    for place, text in {**_build.charts, **notebooks_file.files(_build.root)}.items():
+    for place, text in {**_build.charts, **notebooks_file.files(_build.root, _build.store, _build.machinery)}.items():
         _write(folder / place, text)
     site_url = _site_url(config)
     _write(folder / "robots.txt", meta.robots(site_url))

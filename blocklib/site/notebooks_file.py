@@ -17,7 +17,7 @@ from blocklib.claims.registry import GRADES, Claim
 from blocklib.facts import lessons
 from blocklib.facts.expand import plain
 from blocklib.facts.files import read_text
-from blocklib.site import blockhtml, languages, notebooks, reference
+from blocklib.site import blockhtml, cache, languages, notebooks, reference
 from blocklib.text import LANGS, Text
 
 NEEDS = Text(
@@ -90,12 +90,11 @@ def percent(lesson: lessons.Lesson, lang: str, claims: dict[str, Claim]) -> str:
     return "\n\n".join(cells) + "\n"
 
 
-def notebook(root: Path, path: str, lang: str) -> str:
-    """The notebook of the lesson at ``path`` (``docs/…/x.py``) as JSON."""
+def notebook(lesson: lessons.Lesson, lang: str, claims: dict[str, Claim]) -> str:
+    """The notebook of a lesson in one language as JSON."""
     import jupytext
 
-    lesson = lessons.read(read_text(root, path)[0])
-    made = jupytext.reads(percent(lesson, lang, registry.load(root).claims), fmt="py:percent")
+    made = jupytext.reads(percent(lesson, lang, claims), fmt="py:percent")
     cells = []
     for number, cell in enumerate(made.cells, 1):
         code = {"execution_count": None, "outputs": []} if cell.cell_type == "code" else {}
@@ -113,10 +112,20 @@ def notebook(root: Path, path: str, lang: str) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
-def files(root: Path) -> dict[str, str]:
-    """The notebooks of all lessons in both languages, by their place below the site's root."""
-    return {
-        notebooks.notebook_path(languages.page_of(lessons.pages_of(path)[0]), lang): notebook(root, path, lang)
-        for path in lessons.lesson_paths(root)
-        for lang in LANGS
-    }
+def files(root: Path, store: cache.Store, machinery: str) -> dict[str, str]:
+    """The notebooks of all lessons in both languages, by their place below the site's root.
+
+    ``machinery`` stands for the code that makes them, this module's included.
+    """
+    claims, found = registry.load(root).claims, {}
+    grades = {ident: claim.grade for ident, claim in claims.items()}
+    for path in lessons.lesson_paths(root):
+        text = read_text(root, path)[0]
+        for lang in LANGS:
+            key = cache.key("download", machinery, text, grades, lang)
+            made = store.get("downloads", key)
+            if not isinstance(made, str):
+                made = notebook(lessons.read(text), lang, claims)
+                store.put("downloads", key, made)
+            found[notebooks.notebook_path(languages.page_of(lessons.pages_of(path)[0]), lang)] = made
+    return found

@@ -17,6 +17,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from blocklib.claims import registry
 from blocklib.facts import lessons
 from blocklib.facts.files import read_text
 from blocklib.site import notebooks_file, notebooks_run
@@ -63,7 +64,8 @@ def agree(shown: str, parts: list[list]) -> None:
 
 
 async def executed(lang: str, path: str, folder: Path):
-    notebook = nbformat.reads(notebooks_file.notebook(ROOT, path, lang), as_version=4)
+    lesson, claims = lessons.read(read_text(ROOT, path)[0]), registry.load(ROOT).claims
+    notebook = nbformat.reads(notebooks_file.notebook(lesson, lang, claims), as_version=4)
     env = {k: v for k, v in os.environ.items() if not k.startswith("BLOCKLIB") and k != "PYTHONPATH"}
     client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
     await client.async_execute(env=env)

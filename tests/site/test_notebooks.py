@@ -378,12 +378,12 @@ def test_a_notebook_with_outputs_is_refused(tmp_path):
 # ---- the download ----------------------------------------------------------------------------------------
 
 
-def test_the_notebook_is_valid_has_one_language_and_no_outputs(site):
+def test_the_notebook_is_valid_has_one_language_and_no_outputs():
     for lang in LANGS:
-        text = notebooks_file.notebook(site.root, PATH, lang)
+        text = notebooks_file.notebook(lessons.read(LESSON), lang, {})
         made = nbformat.reads(text, as_version=4)
         nbformat.validate(made)
-        assert made.metadata.kernelspec.name == "python3" and text == notebooks_file.notebook(site.root, PATH, lang)
+        assert made.metadata.kernelspec.name == "python3" and text == notebooks_file.notebook(lessons.read(LESSON), lang, {})
         assert all(cell.get("outputs", []) == [] for cell in made.cells)
         words = "\n".join(cell.source for cell in made.cells)
         assert ("A lead, 256 of them." in words, "导语，256 条。" in words) == (lang == "en", lang == "zh")
@@ -438,3 +438,23 @@ def test_what_only_this_site_knows_becomes_plain_markdown():
 >
 > **图。** 说明。"""
     )
+
+
+def test_an_exhibit_and_a_claim_may_stand_on_a_page_and_in_a_lesson(site):
+    blocks = "/// exhibit | growth\nA caption.\n///\n\n/// claim | usual\nIt is usual.\n///"
+    entry = '[usual]\ngrade = "convention"\nledger = "both"\nhow.zh = "惯例。"\nhow.en = "By convention."\n'
+    site.write("docs/claims.toml", entry)
+    site.both("index", blocks)
+    inside = "\n".join(f"# {line}".rstrip() for line in blocks.split("\n"))
+    site.write(PATH, LESSON.replace("# { .tl-standfirst }", f"# {{ .tl-standfirst }}\n#\n{inside}"))
+    site.sign()
+    done = site.build("--quiet", "--strict")
+    assert (done.returncode, done.stderr) == (0, "")
+    payloads = sorted(p.name for p in (site.site / "assets/exhibits").iterdir())
+    assert payloads == ["growth.en.json", "growth.zh.json"]
+    for address in ("", "lab/first"):
+        html = site.html(address)
+        figure = re.search(r'<figure class="tl-exhibit" id="ex-growth" data-exhibit="growth" data-payload="([^"]+)"', html)
+        assert (site.site / address / figure[1]).resolve().is_file() and ">展品 4<" in html
+        assert html.count('id="claim-usual"') == 1
+    assert site.html("reference/claims").count('id="claim-usual"') == 1
