@@ -52,6 +52,13 @@ def test_what_a_block_of_this_model_is():
     assert Config(10, 8, (Layer(rated, INNER),), "rmsnorm", tied=False).softmax == V4
 
 
+def test_inputs_that_a_convolution_still_needs():
+    """All but one of its kernel's inputs, for queries, keys and values each."""
+    assert KimiDelta(heads=2, dim=3, conv=4, decay_rank=5).conv_elements == (4 - 1) * (6 + 6 + 6) == 54
+    assert GatedDelta(k_heads=1, k_dim=2, v_heads=3, v_dim=5, conv=4).conv_elements == (4 - 1) * (2 + 2 + 15) == 57
+    assert KimiDelta(2, 3, 1, 5).conv_elements == GatedDelta(1, 2, 3, 5, 1).conv_elements == 0
+
+
 def test_widths_of_latent_attention():
     config = Config(10, 8, (Layer(MLA, INNER),), "rmsnorm", tied=False)
     assert (config.n_heads, config.head_dim, config.query_width, MLA.value_width) == (2, 6, 12, 6)

@@ -11,7 +11,7 @@ from torch import nn
 from blocklib.atlas import MODEL_IDS, load
 from blocklib.ledger import params
 from blocklib.ledger.matrices import block_rows, ffn_rows, mixer_rows
-from blocklib.ledger.parts import ConfigError
+from blocklib.ledger.parts import FFN, Attention, ConfigError, MoE
 from blocklib.nn.attention import GatedAttention, MultiHeadAttention
 from blocklib.nn.ffn import FeedForward, SwiGLU
 
@@ -80,3 +80,26 @@ def test_other_parts_are_refused():
     moe = load("mixtral-8x7b").config.moe
     with pytest.raises(ConfigError):
         ffn_rows(replace(moe, latent=64), 4096)
+
+
+@pytest.mark.parametrize(("qk_norm", "widths"), [("head", (4, 4)), ("heads", (24, 8)), ("full", (24, 8)), (None, ())])
+@pytest.mark.parametrize("gate", [False, True])
+def test_gains_and_biases_are_those_of_torchs_layers(qk_norm, widths, gate):
+    """Six query heads and two key heads of width four."""
+    d, query, kv = 10, 24, 8
+    with torch.device("meta"):
+        made = {"q": nn.Linear(d, query * (2 if gate else 1)), "k": nn.Linear(d, kv), "v": nn.Linear(d, kv),
+                "o": nn.Linear(query, d)}  # fmt: skip
+        gains = sum(nn.RMSNorm(width).weight.numel() for width in widths)
+    rows = mixer_rows(Attention(6, 2, 4, biases=frozenset("qkvo"), qk_norm=qk_norm, gate=gate), d)
+    assert rows["qk_gains"] == gains and rows["mixer_biases"] == sum(layer.bias.numel() for layer in made.values())
+    assert rows["query"] + rows["output_gate"] == made["q"].weight.numel() and rows["key"] == made["k"].weight.numel()
+    for site, layer in made.items():
+        only = Attention(6, 2, 4, biases=frozenset(site), gate=gate)
+        assert mixer_rows(only, d)["mixer_biases"] == layer.bias.numel()
+
+
+def test_a_gate_on_the_shared_expert_is_a_row_of_the_stream():
+    shared = FFN(7, "swiglu")
+    plain, gated = (ffn_rows(MoE(FFN(4, "swiglu"), 3, 2, shared, shared_gate=gate), 10)["shared"] for gate in (False, True))
+    assert (plain, gated) == (3 * 10 * 7, 3 * 10 * 7 + nn.Linear(10, 1, bias=False).weight.numel())
