@@ -103,7 +103,7 @@ def read(text: str, lang: str | None = None) -> Reading:
     try:
         found = quantity_at(plain, start)
     except ReadingError as error:
-        raise ReadingError(f"cannot read {shown!r}: {error.message}", remedy=_remedy(error)) from None
+        raise ReadingError(f"cannot read {shown!r}: {error.message}", remedy=error.remedy) from None
     if found is None:
         raise ReadingError(f"cannot read {shown!r}: no number at {shown[start : start + 20]!r}", remedy=_hint(shown))
     if found.end != len(plain):
@@ -136,7 +136,7 @@ def _relation(shown: str) -> tuple[str, bool, bool, int, int]:
             both = f"{shown[:start].strip()!r} and {match[0].strip()!r}"
             raise ReadingError(f"cannot read {shown!r}: two relations, {both}")
         relation, end = after, match.start()
-    return relation[:-1] if relation[-1] in "*!" else relation, relation[-1] == "*", relation == "=!", start, end
+    return relation.rstrip("*!"), relation.endswith("*"), relation == "=!", start, end
 
 
 def _reading(shown: str, found: Quantity, relation: str, near: bool, strict: bool) -> Reading:
@@ -157,11 +157,6 @@ def _reading(shown: str, found: Quantity, relation: str, near: bool, strict: boo
         bound = first.value - first.rough if relation == "<" else first.value + first.rough
     parts = tuple(Printed(**{**vars(p), "strict": True}) for p in found.parts) if strict else found.parts
     return Reading(value, first.unit, relation, resolution, shown, noise, bound, parts)
-
-
-def _remedy(error: ReadingError) -> str | None:
-    text = str(error)
-    return text[len(error.message) + 2 : -1] if text != error.message and text.startswith(error.message) else None
 
 
 _HINTS = (
@@ -207,7 +202,7 @@ def to_json(reading: Reading) -> dict:
 
 def _line(text: str) -> tuple[str, bool]:
     try:
-        return json.dumps(to_json(read(text)), ensure_ascii=False), True
+        return json.dumps(to_json(read(text))), True
     except ReadingError as error:
         return json.dumps({"error": str(error)}, ensure_ascii=False), False
 

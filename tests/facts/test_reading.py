@@ -66,6 +66,23 @@ def test_refusal_says_what_to_write(text, hint):
     assert hint in str(caught.value)
 
 
+def test_what_is_too_long_and_what_is_left_over():
+    for length, why in ((LONGEST, "no number"), (LONGEST + 1, f"{LONGEST + 1} characters are too long")):
+        with pytest.raises(ReadingError, match=why):
+            read("x" * length)
+    assert LONGEST == 240 and "Printed" not in repr(read("1–2"))
+
+
+@pytest.mark.parametrize("text, why", [
+    ("about 5 or more", "two relations, 'about' and 'or more'"), ("over 3–5", "does not go with a range"),
+    ("over 3 ± 1", "does not go with a range"), ("over 3,000 多", "two relations at once"), ("overfive", "no number"),
+    ("abouta third", "no number"), ("2 × 10^5K", "a power of ten and a magnitude"),
+])  # fmt: skip
+def test_relations_that_do_not_go(text, why):
+    with pytest.raises(ReadingError, match=why):
+        read(text)
+
+
 def test_english_pages_print_no_chinese():
     assert read("80.3 亿", "zh").value == 8_030_000_000
     with pytest.raises(ReadingError, match="亿"):
@@ -116,6 +133,8 @@ def test_command_line_single(capsys):
     assert read_main(["1,23"]) == 1
     assert "wrongly" in json.loads(capsys.readouterr().out)["error"]
     assert main(["read"]) == 2
+    capsys.readouterr()
+    assert read_main(["五层"]) == 1 and "五层" in capsys.readouterr().out
 
 
 def test_command_line_stream(monkeypatch, capsys):
@@ -125,7 +144,7 @@ def test_command_line_stream(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", stdin)
     monkeypatch.setattr(sys, "stdout", stdout)
     assert read_main(["-"]) == 0
-    stdout.flush()
+    assert buffer.getvalue().count(b"\n") == 4  # each line is answered at once
     rows = [json.loads(line) for line in buffer.getvalue().decode().splitlines()]
     assert [row.get("value", "error") for row in rows] == [131072, "error", "error", 8030000000]
     assert rows[0]["unit"] == "B"
