@@ -293,3 +293,23 @@ def test_refusals():
     for name in ("form", "logits"):
         with pytest.raises(ConfigError, match=f"unknown {name} 'x'"):
             flops.forward(config, 1, **{name: "x"})
+
+
+def test_an_encoder_sees_all_of_its_source_and_a_decoder_what_is_before():
+    attention, cross, inner = Attention(4, 2, 6), Attention(4, 4, 6), FFN(10, "relu")
+    config = Config(9, 16, (Layer(attention, inner, 3, cross),) * 2, "rmsnorm", True, "encoder-decoder",
+                    (Layer(attention, inner),) * 3)  # fmt: skip
+    tokens, source, width = 5, 7, 24
+    pairs = 3 * source * source + 2 * tokens * (tokens + 1) // 2 + 2 * tokens * source
+    counted = flops.forward(config, tokens, source=source)
+    assert counted.scores == counted.values == 2 * width * pairs
+    square = flops.forward(config, tokens, source=source, square=True)
+    assert square.scores == 2 * width * (3 * source * source + 2 * tokens * tokens + 2 * tokens * source)
+
+
+def test_a_gate_on_latent_attention_is_one_more_matrix():
+    plain, gated = (
+        flops.forward(Config(9, 16, (Layer(LatentAttention(4, 6, 5, 3, 2, 7, gate=gate), FFN(10, "relu")),), "rmsnorm", True), 3)
+        for gate in (False, True)
+    )
+    assert gated.projections - plain.projections == 2 * 3 * 16 * (4 * 7) and gated.total - plain.total == 2 * 3 * 16 * 28
