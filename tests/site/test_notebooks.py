@@ -1,167 +1,21 @@
-"""Lessons: read like jupytext reads them, run like a notebook, cached like a block, and a page like any other."""
+"""Lessons: run like a notebook, cached like a block, a page like any other, and a notebook to download."""
 
 from __future__ import annotations
 
 import json
 import re
 
-import jupytext
 import nbformat
 import pytest
 
 from blocklib.charts import Axis, Chart, Series, State, Table, shown
 from blocklib.facts import lessons
-from blocklib.facts.files import page_paths, read_text
-from blocklib.problems import Problem
-from blocklib.site import cache, notebooks, notebooks_file, notebooks_run, twins
+from blocklib.site import cache, notebooks, notebooks_file, notebooks_run
 from blocklib.site.display import Recorder, show
 from blocklib.text import LANGS, Text
 from tests.conftest import ROOT
+from tests.site.a_lesson import LESSON, PATH
 from tests.site.conftest import faults
-
-LESSON = '''\
-# ---
-# title.zh: 一课
-# title.en: A lesson
-# description.zh: 试一试。
-# description.en: A try.
-# ---
-
-# %% [markdown] lang="zh"
-# # 一课 { #first }
-#
-# 导语，[256](fact:implicit_paths?blocks=8) 条。
-# { .tl-standfirst }
-
-# %% [markdown] lang="en"
-# # A lesson { #first }
-#
-# A lead, [256](fact:implicit_paths?blocks=8) of them.
-# { .tl-standfirst }
-
-# %%
-from blocklib import Text, show
-
-counted = 2**8  # 数出来的 | counted
-counted
-
-# %% [markdown] lang="zh"
-# ## 再来 { #again }
-#
-# ```python
-# # %% 不是格子
-# ```
-
-# %% [markdown] lang="en"
-# ## Again { #again }
-#
-# ```python
-# # %% no cell
-# ```
-
-# %%
-def half(n):
-    """Half of ``n``, with a fence in it: ```."""
-    return n // 2
-
-
-show(Text("一半", "half"), half(counted))
-'''
-PATH = "docs/lab/first.py"
-
-
-def where(lesson: lessons.Lesson) -> list[int]:
-    return [line for line, _ in lesson.faults]
-
-
-# ---- reading ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", [PATH, *lessons.lesson_paths(ROOT)])
-def test_jupytext_reads_the_same_cells(path):
-    source = LESSON if path == PATH else (ROOT / path).read_text("utf-8")
-    ours = [("code" if cell.code else "markdown", cell.source) for cell in lessons.read(source).cells]
-    theirs = [(cell.cell_type, cell.source) for cell in jupytext.reads(source, fmt="py:percent").cells]
-    assert theirs[0][0] == "raw" and "title.zh" in theirs[0][1]
-    assert ours == theirs[1:]
-
-
-@pytest.mark.parametrize("path", [PATH, *lessons.lesson_paths(ROOT)])
-def test_every_line_of_a_page_is_the_lesson_s(path):
-    source = LESSON if path == PATH else (ROOT / path).read_text("utf-8")
-    lines, lesson = source.split("\n"), lessons.read(source)
-    kept = {lang: 0 for lang in LANGS}
-    for lang in LANGS:
-        for number, text in enumerate(lesson.page(lang).split("\n"), 1):
-            before = lines[number - 1] if number <= len(lines) else ""
-            if text and not text.startswith("```"):
-                assert text in (before, before[2:]) or before.replace(f".{lang}:", ":")[2:] == text, (number, text)
-                kept[lang] += 1
-    cells = [c for c in lesson.cells if c.source.strip()]
-    assert cells and min(kept.values()) > sum(c.source.count("\n") for c in lesson.code)
-
-
-def test_a_page_has_its_own_language_and_all_code():
-    page = lessons.read(LESSON).page("zh")
-    assert page.startswith("---\ntitle: 一课\n\ndescription: 试一试。\n\n---\n")
-    assert "导语" in page and "A lead" not in page and page.count('exec="on"') == 2
-    assert [cell for cell in lessons.CELL.findall(page)] == ["1", "2"]
-    assert '````python exec="on" cell="2"' in page  # a fence longer than any in the code
-
-
-FORM = {
-    "no front matter": (LESSON.replace("# ---\n", "", 1), [1], "begins with `# ---`"),
-    "front matter left open": (LESSON.replace("# ---\n\n", "\n", 1), [1], "never closed"),
-    "a language that is none": (LESSON.replace("title.en", "title.fr"), [3], "title.fr: names no language"),
-    "a line without comment": (LESSON.replace("# 导语，", "导语，"), [11], "begins with `# `"),
-    "an unknown cell": (LESSON.replace('# %% [markdown] lang="zh"', "# %% [markdown]", 1), [8, 14], "begins no cell"),
-    "an empty cell": (LESSON.replace("counted = 2**8  # 数出来的 | counted\ncounted\n", "").replace(
-        "from blocklib import Text, show\n\n", "", 1), [20], "cell 1 is empty"),
-    "cells without a line between": (LESSON.replace("counted\n\n# %%", "counted\n# %%", 1), [25], "an empty line belongs"),
-    "text before the first cell": (LESSON.replace("# ---\n\n#", "# ---\nx = 1\n#", 1), [7], "stands in no cell"),
-    "two in one language": (LESSON.replace('lang="en"', 'lang="zh"', 1), [8, 14], "no twin"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FORM)
-def test_faults_of_form_have_their_lines(name):
-    source, expected, says = FORM[name]
-    lesson = lessons.read(source)
-    assert where(lesson) == expected and says in str(lesson.faults)
-
-
-def test_control_a_good_lesson_has_no_fault():
-    assert lessons.read(LESSON).faults == ()
-    assert all(lessons.read(read_text(ROOT, path)[0]).faults == () for path in lessons.lesson_paths(ROOT))
-
-
-def test_a_lesson_stands_for_two_pages(tmp_path):
-    (tmp_path / "docs/lab").mkdir(parents=True)
-    (tmp_path / PATH).write_text(LESSON, "utf-8")
-    assert page_paths(tmp_path) == ["docs/lab/first.en.md", "docs/lab/first.zh.md"]
-    told = lessons.told(
-        tmp_path, [Problem("docs/lab/first.zh.md", 3, "as in docs/lab/first.en.md:4; docs/lab/first.en.md lacks it")]
-    )
-    assert [str(p) for p in told] == [f"{PATH}:3: as in {PATH}:4; {PATH} (en) lacks it"]
-    (tmp_path / "docs/lab/first.zh.md").write_text("# 一 { #a }\n", "utf-8")
-    assert [p.path for p in twins.page_files(tmp_path)[1]] == [
-        "docs/lab/first.zh.md"
-    ]  # a page and a lesson of one name
-
-
-def test_code_and_the_other_language_leave_a_signature_alone():
-    def hashes(source):
-        return [twins.content_hash(lessons.read(source).prose(lang)) for lang in LANGS]
-
-    zh, en = hashes(LESSON)
-    assert hashes(LESSON.replace("2**8", "2**9")) == [zh, en]
-    assert hashes(LESSON.replace("A lead", "A longer\n# lead")) == [
-        zh,
-        hashes(LESSON.replace("A lead", "A longer\n# lead"))[1],
-    ]
-    assert hashes(LESSON.replace("导语", "引子"))[1] == en and hashes(LESSON.replace("导语", "引子"))[0] != zh
-    assert hashes(LESSON.replace("A try", "A test"))[1] != en
-
 
 # ---- running ---------------------------------------------------------------------------------------------
 
@@ -383,7 +237,9 @@ def test_the_notebook_is_valid_has_one_language_and_no_outputs():
         text = notebooks_file.notebook(lessons.read(LESSON), lang, {})
         made = nbformat.reads(text, as_version=4)
         nbformat.validate(made)
-        assert made.metadata.kernelspec.name == "python3" and text == notebooks_file.notebook(lessons.read(LESSON), lang, {})
+        assert made.metadata.kernelspec.name == "python3" and text == notebooks_file.notebook(
+            lessons.read(LESSON), lang, {}
+        )
         assert all(cell.get("outputs", []) == [] for cell in made.cells)
         words = "\n".join(cell.source for cell in made.cells)
         assert ("A lead, 256 of them." in words, "导语，256 条。" in words) == (lang == "en", lang == "zh")
@@ -454,7 +310,9 @@ def test_an_exhibit_and_a_claim_may_stand_on_a_page_and_in_a_lesson(site):
     assert payloads == ["growth.en.json", "growth.zh.json"]
     for address in ("", "lab/first"):
         html = site.html(address)
-        figure = re.search(r'<figure class="tl-exhibit" id="ex-growth" data-exhibit="growth" data-payload="([^"]+)"', html)
+        figure = re.search(
+            r'<figure class="tl-exhibit" id="ex-growth" data-exhibit="growth" data-payload="([^"]+)"', html
+        )
         assert (site.site / address / figure[1]).resolve().is_file() and ">展品 4<" in html
         assert html.count('id="claim-usual"') == 1
     assert site.html("reference/claims").count('id="claim-usual"') == 1
