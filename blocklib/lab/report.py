@@ -22,6 +22,7 @@ NONE = "—"
 ARM, RATE, SEEDS = Text("实验臂", "Arm"), Text("学习率", "Rate"), Text("种子", "Seeds")
 LOSS, PARAMETERS = Text("验证损失", "Validation loss"), Text("参数", "Parameters")
 AGAINST, GAP = Text("参照", "Reference"), Text("差", "Difference")
+TRAINED = Text("训起来的种子", "Seeds that trained")
 INTERVAL = Text("校正前的 95% 区间", "95% interval before correction")
 VERDICTS = {
     "above": Text("更高", "above"),
@@ -116,7 +117,7 @@ def arms_of(question: str) -> tuple[str, ...]:
 def levels(question: str) -> Table:
     """The arms of a question one by one: their own rate, seeds, loss and its spread."""
     rows = [(get(i).label, peak(i), seeds(i), loss(i), spread(i)) for i in arms_of(question)]
-    return (ARM, RATE, Text("训起来的种子", "Seeds that trained"), LOSS, Text("种子间标准差", "SD over seeds")), rows
+    return (ARM, RATE, TRAINED, LOSS, Text("种子间标准差", "SD over seeds")), rows
 
 
 def mismatch(ident: str) -> float:
