@@ -15,7 +15,7 @@ START, END = "<!-- tree: made by scripts/tree.py -->\n", "<!-- /tree -->"
 
 TOP = {
     "mkdocs.yml": "the site: navigation, theme, Markdown extensions",
-    "docs/": "prose only: a page is X.zh.md + X.en.md + X.facts + X.claims.toml side by side; sources and terms as data",
+    "docs/": "a page is X.zh.md + X.en.md + X.facts + X.claims.toml side by side, a lesson one X.py; sources and terms as data",
     "snippets/": "the code that pages show and run, one file a block, used by both languages",
     "blocklib/": "the tested library",
     "scripts/": "thin commands and the MkDocs hook file",
