@@ -30,7 +30,7 @@ class Span(NamedTuple):
 # Circled and Roman numbers up to ten mark lists; beyond, they count.
 _DIGIT = re.compile(rf"\d|[{''.join(VULGAR)}⑪-⑳㉑-㉟㊱-㊿ⅪⅫⅬⅭⅮⅯⅺⅻ]")
 _TAIL = re.compile(r"\d+(?:[.,]\d+)*(?:\^\{?[+-]?\d+\}?|[⁺⁻]?[⁰¹²³⁴-⁹]+)?")
-_SIGN_AFTER = re.compile(r"[\w)\]}%‰]", re.ASCII)
+_SIGN = re.compile(r"(?<![\w)\]}%‰])[-+×]", re.ASCII)
 _ZH_START = re.compile("[零〇一二两三四五六七八九十]|[百千万亿]+分之")
 _LOWER_PART = frozenset("零〇一二两三四五六七八九十百千万亿0123456789")
 _SCALE = re.compile("[万亿]+")
@@ -45,7 +45,7 @@ _WORDS = "|".join(
 _ENGLISH = re.compile(rf"(?<![A-Za-z0-9_])(?:{_WORDS})(?:fold)?(?![A-Za-z])", re.I)
 _BIG = re.compile(r"(?<![A-Za-z])(?:hundred|thousand|million|billion|trillion)(?![A-Za-z])", re.I)
 _FOLD_WORD = re.compile(rf"(?:{_WORDS})[ \u00a0-]?fold(?![A-Za-z])", re.I)
-_BE = re.compile(r"(?:is|are|was|were)[ \u00a0]$", re.I)
+_BE = re.compile(r"(?<![A-Za-z])(?:is|are|was|were)[ \u00a0]$", re.I)
 # "three times as many" multiplies, "three times" counts occasions.
 _COMPARES = re.compile(
     r"[ \u00a0](?:as|more|less|fewer|the|its|their|that|those|larger|smaller|greater|bigger|faster|slower|longer|shorter|"
@@ -70,15 +70,9 @@ def find_numerals(text: str, lang: str) -> list[Span]:
     terms stay English there; Chinese words only on Chinese pages.
     """
     plain = normalise(text)
-    spans = _digits(plain)
-    words = _english(plain)
-    if lang != "en":
-        words += _chinese(plain)
-    taken = sorted(spans)
-    for span in sorted(words, key=lambda s: (s.start, -s.end)):
-        taken.append(span)
+    found = _digits(plain) + _english(plain) + (_chinese(plain) if lang != "en" else [])
     out: list[Span] = []
-    for span in sorted(taken, key=lambda s: (s.start, -s.end)):
+    for span in sorted(found):
         if out and span.start < out[-1].end:
             # 三分之 1 … and 3 百万: two passes met on one numeral.
             out[-1] = Span(out[-1].start, max(out[-1].end, span.end))
@@ -94,10 +88,7 @@ def _digits(text: str) -> list[Span]:
         if match.start() < end:
             continue
         start = match.start()
-        before = text[start - 1 : start]
-        if before in ("-", "+") and start - 1 >= end and not _SIGN_AFTER.match(text[start - 2 : start - 1]):
-            start -= 1
-        elif before == "×" and start - 1 >= end and not _SIGN_AFTER.match(text[start - 2 : start - 1]):
+        if _SIGN.match(text, start - 1):
             start -= 1
         end = max(_quantity(text, start), _tail(text, match.start()))
         spans.append(Span(start, end))
@@ -124,13 +115,11 @@ def _tail(text: str, pos: int) -> int:
 
 def _chinese(text: str) -> list[Span]:
     spans = [Span(*span) for span in _shares(text)]
-    done = 0
     for match in ZH_RUN.finditer(text):
         start, end = match.span()
         run, before = match[0], text[start - 1 : start]
-        if start < done or before in _VAGUE and before:
+        if before in _VAGUE and before:
             continue
-        done = end
         if run == "一" and text.startswith("半", end):
             if before not in _NOT_HALF or not before:
                 spans.append(Span(start, end + 1))
@@ -141,7 +130,7 @@ def _chinese(text: str) -> list[Span]:
         after = tail.end() if tail else end
         if tail and (scale := _SCALE.match(text, after)):
             after = scale.end()
-        fold = FOLD.match(text, after) if text[after : after + 1] in "倍 \u00a0" else None
+        fold = FOLD.match(text, after)
         tenths = _TENTHS.match(text, end) if len(run) == 1 else None
         if fold and fold[0].endswith("倍") and not text.startswith("倍数", fold.end() - 1):
             spans.append(Span(start, fold.end()))
@@ -157,14 +146,12 @@ def _chinese(text: str) -> list[Span]:
 def _shares(text: str) -> list[tuple[int, int]]:
     """三分之二, 百分之 61.6: from each 分之 back to the start of its lower part."""
     found = []
-    at = text.find("分之")
-    while at >= 0:
-        start = at
-        while start > max(0, at - 20) and text[start - 1] in _LOWER_PART:
+    for line in re.finditer("分之", text):
+        start = line.start()
+        while text[start - 1 : start] in _LOWER_PART:
             start -= 1
         if match := ZH_PARTS.match(text, start):
             found.append(match.span())
-        at = text.find("分之", at + 2)
     return found
 
 

@@ -43,6 +43,22 @@ def test_planted_number_raises_the_alarm_with_its_span(lang, text, span):
     assert alarms(text, lang) == [span]
 
 
+@pytest.mark.parametrize(("lang", "text", "found"), [
+    ("en", "½⅓", ["½", "⅓"]), ("en", "-5", ["-5"]), ("en", "−5 and +5", ["−5", "+5"]), ("en", "×3 of it", ["×3"]),
+    ("en", "x-5", ["5"]), ("en", "x]-5", ["5"]), ("en", "(a)-5", ["5"]), ("en", "a ×3", ["×3"]), ("en", "a×3", ["3"]),
+    ("zh", "共 three thousand 个，三千个", ["three thousand", "三千"]), ("zh", "三千个头", ["三千"]),
+    ("zh", "几十个里有三千个", ["三千"]), ("zh", "一半和三千", ["一半", "三千"]), ("zh", "百万参数里有三千个", ["三千"]),
+    ("zh", "前一半里有三千个", ["三千"]), ("zh", "两倍数与三倍", ["三倍"]), ("zh", "十多个人", []), ("zh", "十多万个人", ["十多万"]),
+    ("zh", "分之与三分之一", ["三分之一"]), ("zh", "三分之一", ["三分之一"]), ("zh", "12 分之 5 与三分之二", ["12 分之 5", "三分之二"]),
+    ("en", "two thousand five hundred of them and three million others", ["two thousand five hundred", "three million"]),
+    ("en", "is twofold", []), ("en", "It was twofold", []), ("en", "twofold", ["twofold"]), ("en", "this twofold", ["twofold"]),
+    ("en", "the half of it", []), ("en", "half of it", ["half"]), ("en", "In another half of it", []),
+    ("en", "a third view", []), ("en", "a third of it", ["a third"]), ("en", "a half circle", ["a half"]),
+])  # fmt: skip
+def test_spans(lang, text, found):
+    assert [text[a:b] for a, b in find_numerals(text, lang)] == found
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_all_sentences_at_once_stay_quiet_and_planted_ones_stay_loud(lang):
     """Neighbouring sentences must not lend each other a reason."""
