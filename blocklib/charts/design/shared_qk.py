@@ -193,7 +193,7 @@ RANKS = {512: (8, 16, 32, 64, 128, 256, 512), 4096: (64, 128, 256, 512, 1024, 20
 
 
 @exhibit(
-    "score-freedoms", number=45, title=Text("一个头的打分规则，有多少自由度？", "How many freedoms has one head's scoring rule?"),
+    "score-freedoms", number=45, title=Text("一个头的打分规则，有多少自由度？", "How many degrees of freedom has one head's scoring rule?"),
     controls=(
         Range("step", Text("头宽 r", "Head width r"), values=tuple(range(7)), default=1,
               labels=tuple(Text.same(f"d/{2 ** (6 - i)}" if i < 6 else "d") for i in range(7))),
@@ -215,15 +215,15 @@ def score_freedoms_exhibit(step: int, d_model: int) -> State:
         Text("，正是满秩时的 d(d−1)/2。", ", which is the d(d−1)/2 of full rank.")
         if gain == folk
         else Text(
-            f"；按满秩的 d(d−1)/2 来数是 {num(folk)}，多算成 **{num(ratio, 3)}** 倍。",
-            f"; counted at full rank, d(d−1)/2, it would be {num(folk)}, **{num(ratio, 3)}** times too many.",
+            f"；按满秩的 d(d−1)/2 来数是 {num(folk)}，达到 **{num(ratio, 3)}** 倍。",
+            f"; counted at full rank, d(d−1)/2, it would be {num(folk)}, **{num(ratio, 3)}** times as many.",
         )
     )
     sentence = Text(
         f"宽度 {num(d_model)}，头宽 **{num(r)}**：两个矩阵有 **{entries}** 个元素，打分规则有 **{separate}** 个自由度；"
         f"共用一个矩阵时 **{tied}** 个。拆开多出 **{num(gain)}** 个{note.zh}",
         f"At width {num(d_model)} and head width **{num(r)}**, two matrices have **{entries}** entries and the scoring rule "
-        f"**{separate}** freedoms; with one matrix **{tied}**. Untying gains **{num(gain)}**{note.en}")  # fmt: skip
+        f"**{separate}** degrees of freedom; with one matrix **{tied}**. Untying gains **{num(gain)}**{note.en}")  # fmt: skip
     rows = [(Text.same(f"{'▸ ' * (v == r)}r = {num(v)}"), num(score_entries(d_model, v)), num(score_freedoms(d_model, v)),
              num(tied_score_freedoms(d_model, v)), num(untying_freedoms(d_model, v))) for v in RANKS[d_model]]  # fmt: skip
     return State(
