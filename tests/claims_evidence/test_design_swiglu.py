@@ -254,6 +254,56 @@ def test_ffn_flops_convention(d_model):
     assert gated_ffn_flops(d_model, width, "training") == 48 * d_model**2
 
 
+def kept_widths(function: Callable[[Tensor], Tensor], x: Tensor, weights: Iterator[Tensor]) -> Fraction:
+    """Elements that autograd saves in one pass, each storage once, input and weights aside, over the width of ``x``."""
+    outside, kept = {x.data_ptr(), *(w.data_ptr() for w in weights)}, {}
+
+    def pack(t: Tensor) -> Tensor:
+        if t.data_ptr() not in outside:
+            kept[t.data_ptr()] = t.numel()
+        return t
+
+    with saved_tensors_hooks(pack, lambda t: t):
+        out = function(x)
+    assert out.requires_grad
+    return Fraction(sum(kept.values()), x.shape[-1])
+
+
+class Recomputing(torch.autograd.Function):
+    """What comes after the first matrices, as one operation that keeps their outputs and nothing else."""
+
+    @staticmethod
+    def forward(ctx, join, down: Tensor, *inner: Tensor) -> Tensor:
+        ctx.join = join
+        ctx.save_for_backward(down, *inner)
+        return join(*inner) @ down.T
+
+    @staticmethod
+    def backward(ctx, grad: Tensor) -> tuple:
+        down, *inner = (t.detach().requires_grad_() for t in ctx.saved_tensors)
+        with torch.enable_grad():
+            out = ctx.join(*inner) @ down.T
+        return None, *torch.autograd.grad(out, (down, *inner), grad)
+
+
+@pytest.mark.claim("gated-ffn-keeps-more")
+@pytest.mark.parametrize("kind", ["gelu", "swiglu"])
+def test_what_a_recomputing_kernel_keeps(kind):
+    """The outputs of the first matrices alone, and the same gradients as without recomputing."""
+    torch.manual_seed(0)
+    d, x = 48, torch.randn(1, 48, dtype=torch.float64, requires_grad=True)
+    ffn = (FeedForward(d) if kind == "gelu" else SwiGLU(d, 8 * d // 3)).double()
+    first, join = ((ffn.up,), F.gelu) if kind == "gelu" else ((ffn.gate, ffn.up), ffn.join)
+
+    def recomputed(x: Tensor) -> Tensor:
+        return Recomputing.apply(join, ffn.down.weight, *(matrix(x) for matrix in first))
+
+    assert kept_widths(recomputed, x, ffn.parameters()) == ffn_saved_widths(kind, "matched", "recompute")
+    wanted = (x, *ffn.parameters())
+    plain, again = (torch.autograd.grad(f(x).square().sum(), wanted) for f in (ffn, recomputed))
+    assert all(torch.allclose(a, b, rtol=1e-9, atol=1e-12) for a, b in zip(plain, again, strict=True))
+
+
 @pytest.mark.claim("gated-ffn-keeps-more")
 def test_gated_ffn_keeps_more():
     d, found = 48, {}
@@ -262,23 +312,13 @@ def test_gated_ffn_keeps_more():
         "gelu": FeedForward(d),
         "swiglu": SwiGLU(d, 8 * d // 3),
     }.items():
-        x = torch.randn(1, d, requires_grad=True)
-        outside, kept = {x.data_ptr(), *(w.data_ptr() for w in ffn.parameters())}, {}
-
-        def pack(t, outside=outside, kept=kept):
-            if t.data_ptr() not in outside:
-                kept[t.data_ptr()] = t.numel()
-            return t
-
-        with saved_tensors_hooks(pack, lambda t: t):
-            out = ffn(x)
-        assert out.requires_grad
-        found[kind] = Fraction(sum(kept.values()), d)
+        found[kind] = kept_widths(ffn, torch.randn(1, d, requires_grad=True), ffn.parameters())
         assert found[kind] == ffn_saved_widths(kind, "matched", "all")
     assert found == {"relu": 4, "gelu": 8, "swiglu": Fraction(32, 3)}
     for other in ("relu", "gelu"):
         assert ffn_saved_excess("swiglu", other, "all") == found["swiglu"] / found[other] - 1 > 0
     assert ffn_saved_widths("swiglu", "matched", "recompute") == Fraction(2 * 8, 3)
+    assert ffn_saved_widths("gelu", "matched", "recompute") == 4
 
 
 @pytest.mark.claim("glu-family-leads")

@@ -12,6 +12,6 @@ with torch.no_grad():
         grown = ffn(t * x)[0] / ffn(x)[0]
         product = (t * x).prod() / x.prod()
         rows.append((f"{t}", f"{grown:.0f}", f"{product:.0f}"))
-show.table((Text("输入放大几倍", "input times"),
-            Text("ReLU FFN 的输出", "ReLU FFN times"),
-            Text("两个读数之积", "product times")), rows)
+show.table((Text("输入的倍数", "input scaled by"),
+            Text("ReLU FFN 输出的倍数", "ReLU FFN scaled by"),
+            Text("两数之积的倍数", "product scaled by")), rows)
