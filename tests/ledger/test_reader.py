@@ -13,6 +13,9 @@ from blocklib.atlas import MODEL_IDS, load
 from blocklib.atlas.models import FOLDER
 from blocklib.ledger import cache, params, reader
 from blocklib.ledger.config import ConfigError
+from blocklib.ledger.parts import MoE
+from blocklib.ledger.reader.common import in_the_files_words, layer_count
+from blocklib.ledger.reader.fields import REQUIRED
 from blocklib.ledger.reader.source import MAX_BYTES
 from tests.atlas.counts import COUNTS
 from tests.ledger.members import (
@@ -94,6 +97,64 @@ def test_defaults(raw, field, same_as):
     if field == "linear_num_key_heads":
         bare["linear_num_value_heads"] = 32
     assert reader.from_dict(bare) == reader.from_dict(bare | {field: same_as})
+
+
+# What no class gives in this form: rules of its own, lists, and the switch that sets a window to null.
+BY_RULE = ("names", "integers", "sizes")
+
+
+@pytest.mark.parametrize("name", [name for name in reader.families() if name != "kimi_k2"])
+def test_defaults_are_those_of_the_classes(name):
+    import transformers
+
+    family, config_class = reader.families()[name], transformers.CONFIG_MAPPING[name]
+    windowed = config_class(use_sliding_window=True) if "use_sliding_window" in family.read else config_class()
+    for key, spec in family.read.items():
+        config = config_class() if key == "use_sliding_window" else windowed
+        if spec.default not in (REQUIRED, None) and spec.kind not in BY_RULE and hasattr(config, key):
+            found = getattr(config, key)
+            assert (spec.choices[found] if spec.choices else found) == spec.default, key
+
+
+def test_kimis_defaults_are_deepseeks():
+    assert reader.families()["kimi_k2"].read == reader.families()["deepseek_v3"].read
+
+
+@pytest.mark.parametrize(("field", "allowed", "refused"), [
+    ("is_encoder_decoder", [False], True), ("is_decoder", [False], True), ("add_cross_attention", [False], True),
+    ("cross_attention_hidden_size", [None], 8), ("tie_encoder_decoder", [False], True), ("pruned_heads", [{}, None], {"1": [0]}),
+])  # fmt: skip
+def test_fields_that_must_hold_one_value(field, allowed, refused):
+    for value in allowed:
+        assert reader.from_dict(LLAMA | {field: value}) == reader.from_dict(LLAMA)
+    with pytest.raises(ConfigError, match=f"{field} must be"):
+        reader.from_dict(LLAMA | {field: refused})
+
+
+def test_rates_of_compression_without_a_word_in_the_file():
+    bare = {name: value for name, value in V4.items() if not name.startswith("compress")} | {"num_hidden_layers": 5}
+    bare |= {"layer_types": ["sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention"] + [
+        "sliding_attention"] * 2}  # fmt: skip
+    assert [layer.mixer.rate for layer in reader.from_dict(bare).layers] == [None, 4, 128, None, None]
+    assert [layer.mixer.rate for layer in reader.from_dict({k: v for k, v in bare.items() if k != "layer_types"}).layers] == [
+        128, 128, 128, 4, 128]  # fmt: skip
+    with pytest.raises(ConfigError, match="mlp_layer_types names 1 layers"):
+        reader.from_dict(bare | {"mlp_layer_types": ["moe"]})
+
+
+def test_which_layers_are_sparse():
+    layers = reader.from_dict(QWEN3_MOE | {"num_hidden_layers": 7, "decoder_sparse_step": 3}).layers
+    assert [isinstance(layer.ffn, MoE) for layer in layers] == [False, False, True, False, False, True, False]
+
+
+def test_refusals_in_the_files_own_words():
+    refusal = ConfigError("n_heads must be a multiple of n_kv_heads, found 3 and 2")
+    raw = {"num_attention_heads": 3, "num_key_value_heads": 2, "head_dim": 4}
+    assert in_the_files_words(refusal, raw).remedy == "in this file: num_attention_heads, num_key_value_heads"
+    assert in_the_files_words(refusal, {}) is refusal and refusal.remedy is None
+    own = ConfigError("n_heads must be even", remedy="add one")
+    assert in_the_files_words(own, raw) is own
+    assert layer_count(10_000) == 10_000
 
 
 def test_windows_are_laid_out_as_the_classes_do():
