@@ -16,6 +16,7 @@ more, or a share of killed mutants below the least. Else the totals go to ``test
 from __future__ import annotations
 
 import argparse
+import ast
 import gc
 import hashlib
 import importlib
@@ -40,6 +41,15 @@ sys.path.insert(0, str(ROOT))
 def digest(paths: list[Path], more: str = "") -> str:
     """Hash of files, and of a text."""
     return hashlib.sha256(b"\0".join([more.encode(), *(path.read_bytes() for path in paths)])).hexdigest()[:16]
+
+
+def code(source: bytes) -> str:
+    """What a module computes: its syntax tree without places, comments and texts that stand alone."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = None
+    return ast.dump(tree)
 
 
 @cache
@@ -82,7 +92,7 @@ class Module:
         self.verdicts: dict[str, dict] = {}
         self.keys: dict[str, record.Key] = {}
         self.todo = self.left = 0  # faults to judge in this run, and those of them not yet judged
-        self.hash = digest([ROOT / name])
+        self.hash = digest([], code(self.source))
         known = json.loads(self.path.read_text("utf-8")) if self.path.is_file() else {}
         self.known = known.get("verdicts", {}) if known.get("source") == self.hash else {}
 
