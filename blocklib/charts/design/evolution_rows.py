@@ -124,8 +124,9 @@ def residual_row() -> tuple[Cell, ...]:
             Text("x + F(x)", "x + F(x)"),
             Text("每个子层 x + F(x)，来自 ResNet", "every sublayer is x + F(x), taken over from ResNet"),
             Text(
-                f"只加不减，流就变大：**{writes}** 次单位大小、互不相关的写入之后，均方根 **{size}**",
-                f"what only adds only grows: after **{writes}** uncorrelated writes of unit size its RMS is **{size}**",
+                f"归一化一离开求和之处，流就只加不减：**{writes}** 次单位大小、互不相关的写入之后，均方根 **{size}**",
+                f"once the norm leaves the sum, the stream only adds up: after **{writes}** uncorrelated writes of unit "
+                f"size its RMS is **{size}**",
             ),
         ),
         Cell(
