@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Table, exhibit, num
 from blocklib.text import Text
@@ -121,14 +122,14 @@ def read_threshold_write(read: tuple[int, int], threshold: Fraction, write: int)
     series.append(Series(Text("读的方向", "read direction"), x=[start[0], tip[0]], y=[start[1], tip[1]], mark="line",
                          role="c1", dash=False))  # fmt: skip
     series.append(Series(Text("箭头", "its head"), x=[tip[0]], y=[tip[1]], mark="points", role="c1"))
-    for role, quiet in (("c1", False), ("c0", True)):
-        some = [i for i, v in enumerate(active) if (v == 0) is quiet]
+    for quiet, side in product((False, True), (0, 1)):
+        some = [i for i, v in enumerate(active) if (v == 0) is quiet and PHRASES[i][0] == side]
         if some:
             series.append(
-                Series(Text("不说话", "silent") if quiet else Text("开口", "speaks"), x=[PHRASES[i][0] for i in some],
-                       y=[PHRASES[i][1] for i in some], mark="points", role=role, bold=not quiet,
+                Series(Text("不说话", "silent") if quiet else Text("开口", "speaks"), x=[side] * len(some),
+                       y=[PHRASES[i][1] for i in some], mark="points", role="c0" if quiet else "c1", bold=not quiet,
                        labels=[Text(f"{NAMES[i].zh} {num(written[i])}", f"{NAMES[i].en} {num(written[i])}") for i in some],
-                       place="above"))  # fmt: skip
+                       place="right" if side else "left"))  # fmt: skip
     firing = [i for i, v in enumerate(active) if v]
     said = {
         lang: told_some(firing, written, lang) if firing else {"zh": "它一个都不响应", "en": "it answers to none"}[lang]

@@ -191,7 +191,7 @@ show.table((Text("输入", "input"), "LayerNorm", "RMSNorm"),
 # 放大倍数为负时，两种归一化都全部反号：它们忘掉的是大小，不是方向的正反。表里的最后一行说明没有忘得更多，这一点可以说得很准：
 #
 # /// claim | norms-forget-exactly
-# $\varepsilon$ 为零、不计增益与偏置时，两个向量的 LayerNorm 相同，当且仅当其中一个是另一个乘以正数再加常数；两个向量的 RMSNorm 相同，当且仅当其中一个是另一个乘以正数。所以 LayerNorm 恰好丢掉均值和标准差这两个数，RMSNorm 恰好丢掉均方根这一个。
+# $\varepsilon$ 为零、不计增益与偏置，只要归一化有定义：两个向量的 LayerNorm 相同，当且仅当其中一个是另一个乘以正数再加常数；两个向量的 RMSNorm 相同，当且仅当其中一个是另一个乘以正数。所以 LayerNorm 恰好丢掉均值和标准差这两个数，RMSNorm 恰好丢掉均方根这一个。
 # ///
 #
 # 丢掉一个数，就是在一个方向上不再有反应。把输出对输入求导，再看这个矩阵的秩：
@@ -204,7 +204,7 @@ show.table((Text("输入", "input"), "LayerNorm", "RMSNorm"),
 # With a negative factor both norms flip every sign: they forget the size, not which way the vector points. The last row of the table says that they forget no more than that, and this can be said exactly:
 #
 # /// claim | norms-forget-exactly
-# With $\varepsilon$ zero, gain and bias aside, two vectors have the same LayerNorm if and only if one is the other times a positive number plus a constant, and the same RMSNorm if and only if one is the other times a positive number. So LayerNorm loses exactly two numbers, mean and standard deviation, and RMSNorm exactly one, the root mean square.
+# With $\varepsilon$ zero, gain and bias aside, and wherever the norms are defined, two vectors have the same LayerNorm if and only if one is the other times a positive number plus a constant, and the same RMSNorm if and only if one is the other times a positive number. So LayerNorm loses exactly two numbers, mean and standard deviation, and RMSNorm exactly one, the root mean square.
 # ///
 #
 # To lose a number is to have no response in one direction. Differentiate the output by the input and look at the rank:
