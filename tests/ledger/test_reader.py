@@ -19,17 +19,23 @@ from blocklib.ledger.reader.fields import REQUIRED
 from blocklib.ledger.reader.source import MAX_BYTES
 from tests.atlas.counts import COUNTS
 from tests.ledger.members import (
+    ALBERT,
+    BERT,
+    BLOOM,
     GEMMA2,
     GEMMA3,
     GPT2,
     GPT_OSS,
     LLAMA,
+    MARIAN,
     MEMBERS,
     MISTRAL,
+    NEXT,
     Q35,
     QWEN2,
     QWEN3,
     QWEN3_MOE,
+    T5,
     V2,
     V3,
     V4,
@@ -129,6 +135,31 @@ def test_fields_that_must_hold_one_value(field, allowed, refused):
         assert reader.from_dict(LLAMA | {field: value}) == reader.from_dict(LLAMA)
     with pytest.raises(ConfigError, match=f"{field} must be"):
         reader.from_dict(LLAMA | {field: refused})
+
+
+@pytest.mark.parametrize(("raw", "field", "allowed", "refused"), [
+    (BLOOM, "n_inner", None, 48), (BERT, "position_embedding_type", "absolute", "relative_key"),
+    (ALBERT, "position_embedding_type", "absolute", "relative_key"), (T5, "is_encoder_decoder", True, False),
+    (T5, "dense_act_fn", "gelu", "tanh"), (MARIAN, "is_encoder_decoder", True, False),
+    (MARIAN, "add_final_layer_norm", False, True), (MARIAN, "normalize_embedding", False, True),
+    (MARIAN, "normalize_before", False, True), (MARIAN, "static_position_embeddings", True, False),
+    (MARIAN, "add_bias_logits", False, True), (GEMMA2, "use_bidirectional_attention", None, True),
+    (GEMMA3, "use_bidirectional_attention", False, True), (V2, "moe_layer_freq", 1, 2), (V3, "moe_layer_freq", 1, 2),
+    (V4, "num_key_value_heads", 1, 2), (V4, "attention_bias", False, True), (NEXT, "attn_output_gate", True, False),
+    (NEXT, "use_sliding_window", False, True), (NEXT, "sliding_window", None, 8), (Q35, "attn_output_gate", True, False),
+    (Q35, "use_sliding_window", False, True), (Q35, "sliding_window", None, 8),
+])  # fmt: skip
+def test_fields_of_a_family_that_must_hold_one_value(raw, field, allowed, refused):
+    assert reader.from_dict(raw | {field: allowed}) == reader.from_dict(raw)
+    with pytest.raises(ConfigError, match=f"{field} must be"):
+        reader.from_dict(raw | {field: refused})
+
+
+def test_every_layer_of_an_albert_may_be_a_group_of_its_own():
+    groups = reader.from_dict(ALBERT | {"num_hidden_groups": ALBERT["num_hidden_layers"]})
+    assert groups.stored_layers == ALBERT["num_hidden_layers"]
+    with pytest.raises(ConfigError, match="num_hidden_groups"):
+        reader.from_dict(ALBERT | {"num_hidden_groups": ALBERT["num_hidden_layers"] + 1})
 
 
 def test_rates_of_compression_without_a_word_in_the_file():
