@@ -297,26 +297,37 @@ def test_qk_norm_bounds_logits_control():
     fails(over(cases(), over_bound, False), 1.0)
 
 
-def off_symmetry(case: Case, tied: bool) -> float:
-    """Largest difference between the score of (i, j) and that of (j, i), behind a QK-norm."""
+def off_symmetry(case: Case, tied: bool, rope: bool, shared_gains: bool) -> float:
+    """Largest difference between the score of (i, j) and that of (j, i), behind a QK-norm, turned by position or not."""
     torch.manual_seed(case.tokens)
     wq, wk = torch.randn(2, 6, case.d, dtype=torch.float64)
     norm = PerHeadQKNorm(6).double()
     for made in (norm.q, norm.k):
         nn.init.normal_(made.gain, 1.0, 0.5)
-    q, k = projected(case.x, wq, wq if tied else wk, norm)
-    scores = q.transpose(1, 2) @ k.transpose(1, 2).transpose(-2, -1)
+    if shared_gains:
+        norm.k = norm.q
+    q, k = (v.transpose(1, 2) for v in projected(case.x, wq, wq if tied else wk, norm))
+    if rope:
+        turn = RoPE(rope_frequencies(6))
+        q, k = turn(q, range(case.tokens)), turn(k, range(case.tokens))
+    scores = q @ k.transpose(-2, -1)
     return gap(scores, scores.transpose(-2, -1))
 
 
 @pytest.mark.claim("qk-norm-keeps-asymmetry")
 def test_qk_norm_keeps_asymmetry():
-    holds(over(cases(), off_symmetry, True))
+    holds(over(cases(), off_symmetry, True, False, False))
+    for rope in (False, True):
+        holds(over(cases(), off_symmetry, True, rope, True))
 
 
 @pytest.mark.claim("qk-norm-keeps-asymmetry", control=True)
 def test_qk_norm_keeps_asymmetry_control():
-    fails(over(cases(), off_symmetry, False))
+    """Two projections; or one, with gains of their own on either side and a rotation behind them."""
+    for rope in (False, True):
+        fails(over(cases(), off_symmetry, False, rope, True))
+    fails(over(cases(), off_symmetry, False, False, False))
+    fails(over(cases(), off_symmetry, True, True, False))
 
 
 # -- figures -----------------------------------------------------------------------------------------------
