@@ -144,7 +144,7 @@ def read_threshold_write(read: tuple[int, int], threshold: Fraction, write: int)
         (label, v, a, w) for label, v, a, w in zip(NAMES, along, active, written, strict=True)
     ]  # fmt: skip
     return State(
-        Chart(series, height=330, narrow_height=300, square=True,
+        Chart(series, height=330, narrow_height=240, square=True,
               x=Axis(label=Text("否定", "negation"), range=WIDE, ticks=(0, 1)),
               y=Axis(label=Text("贬义", "bad word"), range=TALL, ticks=(0, 1)),
               summary=Text(f"平面上四个短语，一条折线；神经元写：{'、'.join(num(w) for w in written)}。",
