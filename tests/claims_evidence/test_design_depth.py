@@ -47,7 +47,8 @@ def off_doubling(draw: random.Random, sequence: bool) -> float:
             y = 2 * torch.relu(y) - 4 * torch.relu(y - 0.5)
     else:
         knots = X[torch.randperm(len(X) - 2)[: 2 * k] + 1]
-        y = torch.relu(X[:, None] - knots) @ torch.randn(2 * k, dtype=torch.float64)
+        side = torch.randint(2, (2 * k,)) * 2.0 - 1  # each neuron opens to the left or to the right of its kink
+        y = torch.relu(side * (X[:, None] - knots)) @ torch.randn(2 * k, dtype=torch.float64)
         assert pieces(y) <= theory.shallow_pieces(2 * k)
     return abs(pieces(y) / theory.folded_pieces(k) - 1)
 

@@ -95,8 +95,8 @@ def budget_bill(blocks: int, base: str) -> State:
         f"预算取自 {name}（{c.n_layers} 块，宽 {num(c.d_model)}）：**{blocks}** 块的宽度是 **{num(width)}**，除取整外权重总数不变；每个 token 的缓存是 **{num(cached)}** 字节"
         f"（bf16，各头自有 KV），为原来的 **{num(here['cache'])}** 倍，打分的算力同此；先后相接的子层是 **{num(steps)}** 个，为原来的 **{num(here['steps'])}** 倍。",
         f"On the budget of {name} ({c.n_layers} blocks, width {num(c.d_model)}), **{blocks}** blocks are **{num(width)}** wide and hold as many weights but for rounding. "
-        f"A token's cache is **{num(cached)}** bytes (bf16, every head with its own keys and values), **{num(here['cache'])}** times the model's, and so is the "
-        f"compute of scores; **{num(steps)}** sublayers wait for one another, **{num(here['steps'])}** times as many.")  # fmt: skip
+        f"A token's cache is **{num(cached)}** bytes (bf16, every head with its own keys and values), **{num(here['cache'])}** times the model's, and the "
+        f"compute of scores changes alike; **{num(steps)}** sublayers wait for one another, **{num(here['steps'])}** times as many.")  # fmt: skip
     rows = [
         (Text(f"{'▸ ' if n == blocks else ''}{n} 块", f"{'▸ ' if n == blocks else ''}{n} blocks"), equal_budget_width(n, c.n_layers, c.d_model),
          num(theory.fixed_budget_factor("cache", Fraction(n, c.n_layers))), num(theory.fixed_budget_factor("steps", Fraction(n, c.n_layers))))
