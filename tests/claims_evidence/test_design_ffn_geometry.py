@@ -118,20 +118,21 @@ def test_neurons_have_no_order_control(activation):
 # -- pieces ------------------------------------------------------------------------------------------------
 
 
-def pieces(neurons: int, seed: int, parallel: bool) -> int:
-    """On/off patterns of random neurons over a plane, looked for around every crossing of two hinges and all over."""
+def pieces(neurons: int, inputs: int, seed: int, parallel: bool) -> int:
+    """On/off patterns of random neurons over a space, looked for around every crossing of as many hinges as the space
+    has dimensions, and all over."""
     g = torch.Generator().manual_seed(seed)
-    read = torch.randn(neurons, 2, dtype=torch.float64, generator=g)
+    read = torch.randn(neurons, inputs, dtype=torch.float64, generator=g)
     threshold = torch.randn(neurons, dtype=torch.float64, generator=g)
     if parallel:
-        read = read[:1].expand(neurons, 2)
-    points = [torch.randn(2000, 2, dtype=torch.float64, generator=g) * s for s in (0.1, 1, 10, 1000)]
-    for pair in combinations(range(neurons), 2):
-        rows = read[list(pair)]
+        read = read[:1].expand(neurons, inputs)
+    points = [torch.randn(2000, inputs, dtype=torch.float64, generator=g) * s for s in (0.1, 1, 10, 1000)]
+    for crossing in combinations(range(neurons), inputs):
+        rows = read[list(crossing)]
         if parallel:
             continue
-        corner = torch.linalg.solve(rows, threshold[list(pair)])
-        for signs in product((-1.0, 1.0), repeat=2):
+        corner = torch.linalg.solve(rows, threshold[list(crossing)])
+        for signs in product((-1.0, 1.0), repeat=inputs):
             away = torch.linalg.solve(rows, torch.tensor(signs, dtype=torch.float64))
             points.append((corner + 1e-7 * away)[None])
     on = torch.cat(points) @ read.T > threshold
@@ -139,17 +140,19 @@ def pieces(neurons: int, seed: int, parallel: bool) -> int:
 
 
 @pytest.mark.claim("hinges-cut-regions")
-@pytest.mark.parametrize("neurons", [2, 4, 6, 8])
-def test_hinges_cut_regions(neurons):
-    assert {pieces(neurons, seed, False) for seed in range(4)} == {linear_regions(neurons, 2)}
+@pytest.mark.parametrize(
+    ("neurons", "inputs"), [(3, 1), (2, 2), (4, 2), (6, 2), (8, 2), (3, 3), (5, 3), (7, 3), (6, 4)]
+)
+def test_hinges_cut_regions(neurons, inputs):
+    assert {pieces(neurons, inputs, seed, False) for seed in range(4)} == {linear_regions(neurons, inputs)}
 
 
 @pytest.mark.claim("hinges-cut-regions", control=True)
-@pytest.mark.parametrize("neurons", [2, 4, 6, 8])
-def test_hinges_cut_regions_control(neurons):
+@pytest.mark.parametrize(("neurons", "inputs"), [(2, 2), (4, 2), (8, 2), (5, 3)])
+def test_hinges_cut_regions_control(neurons, inputs):
     """Hinges that are parallel do not cross, and fall short of the bound."""
-    found = {pieces(neurons, seed, True) for seed in range(4)}
-    assert max(found) == neurons + 1 < linear_regions(neurons, 2)
+    found = {pieces(neurons, inputs, seed, True) for seed in range(4)}
+    assert max(found) == neurons + 1 < linear_regions(neurons, inputs)
 
 
 # -- activations -------------------------------------------------------------------------------------------

@@ -54,11 +54,13 @@ def neuron_curve(kind: str, reading: Fraction, threshold: Fraction) -> State:
     amount, vector = num(value, 3), listed(written)
     slope = slope_said(kind, at)
     by = num(abs(at))
-    side = (
-        Text(f"距门槛还差 **{by}**", f"**{by}** short of it")
-        if at < 0
-        else Text(f"越过门槛 **{by}**", f"**{by}** past it")
-    )
+    side = Text("正在门槛上", "right at it")
+    if at:
+        side = (
+            Text(f"距门槛还差 **{by}**", f"**{by}** short of it")
+            if at < 0
+            else Text(f"越过门槛 **{by}**", f"**{by}** past it")
+        )
     sentence = Text(
         f"**{name}**，门槛 **{num(threshold)}**，读数 **{num(reading)}**，{side.zh}：激活值 **{amount}**，{slope.zh}；"
         f"沿写方向 ({num(WRITE[0])}, {num(WRITE[1])}) 写入 **{vector}**。",
