@@ -15,27 +15,21 @@ from blocklib.ledger import cache, params, reader
 from blocklib.ledger.config import ConfigError
 from blocklib.ledger.parts import MoE
 from blocklib.ledger.reader.common import in_the_files_words, layer_count
-from blocklib.ledger.reader.fields import REQUIRED
 from blocklib.ledger.reader.source import MAX_BYTES
 from tests.atlas.counts import COUNTS
 from tests.ledger.members import (
     ALBERT,
-    BERT,
-    BLOOM,
     GEMMA2,
     GEMMA3,
     GPT2,
     GPT_OSS,
     LLAMA,
-    MARIAN,
     MEMBERS,
     MISTRAL,
-    NEXT,
     Q35,
     QWEN2,
     QWEN3,
     QWEN3_MOE,
-    T5,
     V2,
     V3,
     V4,
@@ -103,56 +97,6 @@ def test_defaults(raw, field, same_as):
     if field == "linear_num_key_heads":
         bare["linear_num_value_heads"] = 32
     assert reader.from_dict(bare) == reader.from_dict(bare | {field: same_as})
-
-
-# What no class gives in this form: rules of its own, lists, and the switch that sets a window to null.
-BY_RULE = ("names", "integers", "sizes")
-
-
-@pytest.mark.parametrize("name", [name for name in reader.families() if name != "kimi_k2"])
-def test_defaults_are_those_of_the_classes(name):
-    import transformers
-
-    family, config_class = reader.families()[name], transformers.CONFIG_MAPPING[name]
-    windowed = config_class(use_sliding_window=True) if "use_sliding_window" in family.read else config_class()
-    for key, spec in family.read.items():
-        config = config_class() if key == "use_sliding_window" else windowed
-        if spec.default not in (REQUIRED, None) and spec.kind not in BY_RULE and hasattr(config, key):
-            found = getattr(config, key)
-            assert (spec.choices[found] if spec.choices else found) == spec.default, key
-
-
-def test_kimis_defaults_are_deepseeks():
-    assert reader.families()["kimi_k2"].read == reader.families()["deepseek_v3"].read
-
-
-@pytest.mark.parametrize(("field", "allowed", "refused"), [
-    ("is_encoder_decoder", [False], True), ("is_decoder", [False], True), ("add_cross_attention", [False], True),
-    ("cross_attention_hidden_size", [None], 8), ("tie_encoder_decoder", [False], True), ("pruned_heads", [{}, None], {"1": [0]}),
-])  # fmt: skip
-def test_fields_that_must_hold_one_value(field, allowed, refused):
-    for value in allowed:
-        assert reader.from_dict(LLAMA | {field: value}) == reader.from_dict(LLAMA)
-    with pytest.raises(ConfigError, match=f"{field} must be"):
-        reader.from_dict(LLAMA | {field: refused})
-
-
-@pytest.mark.parametrize(("raw", "field", "allowed", "refused"), [
-    (BLOOM, "n_inner", None, 48), (BERT, "position_embedding_type", "absolute", "relative_key"),
-    (ALBERT, "position_embedding_type", "absolute", "relative_key"), (T5, "is_encoder_decoder", True, False),
-    (T5, "dense_act_fn", "gelu", "tanh"), (MARIAN, "is_encoder_decoder", True, False),
-    (MARIAN, "add_final_layer_norm", False, True), (MARIAN, "normalize_embedding", False, True),
-    (MARIAN, "normalize_before", False, True), (MARIAN, "static_position_embeddings", True, False),
-    (MARIAN, "add_bias_logits", False, True), (GEMMA2, "use_bidirectional_attention", None, True),
-    (GEMMA3, "use_bidirectional_attention", False, True), (V2, "moe_layer_freq", 1, 2), (V3, "moe_layer_freq", 1, 2),
-    (V4, "num_key_value_heads", 1, 2), (V4, "attention_bias", False, True), (NEXT, "attn_output_gate", True, False),
-    (NEXT, "use_sliding_window", False, True), (NEXT, "sliding_window", None, 8), (Q35, "attn_output_gate", True, False),
-    (Q35, "use_sliding_window", False, True), (Q35, "sliding_window", None, 8),
-])  # fmt: skip
-def test_fields_of_a_family_that_must_hold_one_value(raw, field, allowed, refused):
-    assert reader.from_dict(raw | {field: allowed}) == reader.from_dict(raw)
-    with pytest.raises(ConfigError, match=f"{field} must be"):
-        reader.from_dict(raw | {field: refused})
 
 
 def test_every_layer_of_an_albert_may_be_a_group_of_its_own():

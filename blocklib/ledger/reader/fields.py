@@ -122,13 +122,13 @@ def account(family: Family, raw: Mapping[str, Any], known: set[str]) -> None:
                               remedy=nearest(name, known))  # fmt: skip
     for name, allowed in family.fixed.items():
         if name in raw and not any(same(raw[name], value) for value in allowed):
-            raise ConfigError(f"{name} must be {' or '.join(map(_json, allowed))} for {family.name}, found "
+            raise ConfigError(f"{name} must be {' or '.join(map(json.dumps, allowed))} for {family.name}, found "
                               f"{shown(raw[name])}")  # fmt: skip
 
 
 def nearest(name: str, known: Mapping | set | tuple) -> str | None:
     """The remedy for a name that is not known, if one looks like it."""
-    close = get_close_matches(name[:80].casefold(), sorted(known), 1, 0.6)
+    close = get_close_matches(name[:80].casefold(), sorted(known))
     return f"did you mean {close[0]}?" if close else None
 
 
@@ -137,7 +137,7 @@ def _read(key: str, spec: Field, raw: Mapping[str, Any], known: set[str]) -> Any
     if not present:
         if spec.default is REQUIRED:
             spare = {name for name in raw if name not in known}
-            close = get_close_matches(key, sorted(spare), 1, 0.6)
+            close = get_close_matches(key, sorted(spare))
             raise ConfigError(f"{key} is missing", remedy=f"the nearest field is {shown(close[0])}" if close else None)
         return spec.default
     read = [_typed(name, spec, raw[name]) for name in present]
@@ -204,7 +204,3 @@ TYPES = {
 def same(left: Any, right: Any) -> bool:
     """Whether two values are equal and of one type (true is not 1)."""
     return type(left) is type(right) and left == right
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
