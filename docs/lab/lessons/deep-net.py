@@ -60,10 +60,10 @@ def stack(residual):
     return after
 
 # %% [markdown] lang="zh"
-# 两个 token 有多像，用它们的向量之间的余弦来量；所有两两的余弦取平均，一表示方向完全相同。
+# 两个 token 有多像，用它们的向量之间的余弦来量；所有两两的余弦取平均，一表示方向完全相同。再看归一化之后最远的两个相距多少，以向量的大小为单位。
 
 # %% [markdown] lang="en"
-# How alike two tokens are is measured by the cosine of their vectors. Average over all pairs; one means that all point the same way.
+# How alike two tokens are is measured by the cosine of their vectors. Average it over all pairs; one means that all point the same way. Then see how far apart the farthest two are after the norm, in units of a vector's size.
 
 # %%
 def alike(x):
@@ -72,22 +72,23 @@ def alike(x):
     return ((unit @ unit.T).sum().item() - tokens) / pairs
 
 
-def short_of_one(cosine):
-    missing = 1 - cosine
-    return f"{missing:.2g}" if missing > 1e-10 else "< 1e-10"
+def farthest(x):
+    rows = norm(x)[0].detach()
+    apart = (rows[:, None] - rows).norm(dim=-1).max() / d**0.5
+    return f"{apart:.2g}" if apart > 1e-12 else "< 1e-12"
 
 
 bare = stack(residual=False)
 show.table(
     (Text("过了第几块", "after block"),
      Text("余弦，平均", "cosine, mean"),
-     Text("离一还差", "short of one by")),
-    [(k, f"{alike(bare[k]):.3f}", short_of_one(alike(bare[k])))
+     Text("最远的两个相距", "farthest two apart")),
+    [(k, f"{alike(bare[k]):.3f}", farthest(bare[k]))
      for k in range(6)],
 )
 
 # %% [markdown] lang="zh"
-# 过了第四块，十六个 token 已经分不开，差别小到双精度放不下。不管原来是哪个 token，走到这里都是同一个向量；后面二十块再怎么算，也只有一个答案。
+# 过了第四块，余弦已经看不出与一有别；再过一块，十六个向量之间只剩舍入误差。不管原来是哪个 token，走到这里都是同一个向量；后面的块再怎么算，也只有一个答案。
 #
 # 为什么这么快？attention 写出去的是各行的加权平均，权重非负，和为一。平均只会往中间收：
 #
@@ -98,14 +99,14 @@ show.table(
 # 后面的矩阵、归一化和 FFN 逐行做同一件事。残存的差别，它们能放大；已经没有的，它们造不出来。
 #
 # /// claim | equal-rows-stay-equal
-# 各行一旦完全相同，又没有逐位置的信号加进来，那么由 softmax attention、FFN 和归一化组成的块，输出各行也完全相同：权重取什么值、有没有因果掩码、有没有残差，都一样。
+# 各行一旦完全相同，又没有逐位置的信号加进来，那么由权重和为一的 softmax attention、FFN 和归一化组成的块，输出各行也完全相同：权重取什么值、有没有因果掩码、有没有残差，都一样。
 # ///
 #
 # /// margin
 # RoPE（旋转位置编码）救不了它：旋转只改变权重，而相同的行怎么加权，平均都是它自己。
 # ///
 #
-# 没有捷径也没有 FFN 时，这种坍缩是双重指数的：[Dong 等人](../../reference/sources.md#dong2021)证明了输出以这个速度趋于秩一的矩阵。上面的网带着 FFN，也没能幸免。
+# 没有捷径也没有 FFN 时，这种坍缩是双重指数的：[Dong 等人](../../reference/sources.md#dong2021)就不带掩码的 attention 证明了，输出以这个速度趋于秩一的矩阵。上面的网带着 FFN，也没能幸免。
 #
 # <details markdown="1"><summary>练习：换成因果掩码，还会变得一样吗？变得像谁？</summary>
 #
@@ -118,7 +119,7 @@ show.table(
 # 通常的说法是，没有残差，梯度就消失。拿这个网验一验：给输出配一个随机的线性读数当损失，反向走一遍，按矩阵分开看梯度的大小。
 
 # %% [markdown] lang="en"
-# Past the fourth block the sixteen tokens cannot be told apart; what differs no longer fits into double precision. Whichever token it was, it is the same vector by now, and the twenty blocks to come can compute what they like: there is one answer.
+# Past the fourth block the cosine can no longer be told from one, and a block later nothing but rounding is left between the sixteen vectors. Whichever token it was, it is the same vector by now, and the blocks to come can compute what they like: there is only one answer.
 #
 # Why so fast? What attention writes are averages of the rows, with weights that are not negative and sum to one. An average can only move inwards:
 #
@@ -129,14 +130,14 @@ show.table(
 # The matrices, norms and FFNs that follow do the same to every row. A difference that is left they can enlarge. One that is gone they cannot make.
 #
 # /// claim | equal-rows-stay-equal
-# Once all rows are the same, and no signal is added that depends on the place, the rows that a block of softmax attention, FFN and norms puts out are the same as well: whatever the weights, with or without a causal mask, with or without the residual.
+# Once all rows are the same, and no signal is added that depends on the place, the rows that a block of softmax attention (its weights sum to one), FFN and norms puts out are the same as well: whatever the weights, with or without a causal mask, with or without the residual.
 # ///
 #
 # /// margin
 # Rotary position embedding (RoPE) does not help. It turns queries and keys and so changes the weights, and equal rows average to themselves under any weights.
 # ///
 #
-# With neither skip connections nor FFNs the collapse is doubly exponential: [Dong et al.](../../reference/sources.md#dong2021) prove that the output tends to a matrix of rank one at that rate. The net above has FFNs, and they do not save it.
+# With neither skip connections nor FFNs the collapse is doubly exponential: [Dong et al.](../../reference/sources.md#dong2021) prove, for attention without a mask, that the output tends to a matrix of rank one at that rate. The net above has FFNs, and they do not save it.
 #
 # <details markdown="1"><summary>Exercise: with a causal mask, do they still become alike? Like whom?</summary>
 #
@@ -165,7 +166,7 @@ show.table(
 )
 
 # %% [markdown] lang="zh"
-# value 与输出矩阵的梯度从头到尾都在，大小相差无几。消失的是 query 与 key 的梯度，而且是一下子没的。道理还是那一条：各行相同，不管怎么分配权重，平均出来都一样，于是得分对损失没有任何影响。
+# value 与输出矩阵的梯度从头到尾都在，大小相差无几。消失的是 query 与 key 的梯度，而且几块之内就没了。道理还是那一条：各行相同，不管怎么分配权重，平均出来都一样，于是得分对损失没有任何影响。
 #
 # /// claim | equal-rows-silence-queries
 # 一层 attention 读到的各行若完全相同，query 与 key 矩阵的梯度就恰好是零，无论损失是什么；value 与输出矩阵的梯度一般不是零。
@@ -178,7 +179,7 @@ show.table(
 # 同样的权重，只改一处：子层的输出加上它的输入。
 
 # %% [markdown] lang="en"
-# Value and output matrices have a gradient from first to last, and of much the same size. What vanishes is the gradient of queries and keys, and it goes all at once. The reason is the one above. Where all rows are the same, any weights give the same average, so the scores have no bearing on the loss.
+# Value and output matrices have a gradient from the first block to the last, and of much the same size. What vanishes is the gradient of queries and keys, and within a few blocks it is gone. The reason is the one above. Where all rows are the same, any weights give the same average, so the scores have no bearing on the loss.
 #
 # /// claim | equal-rows-silence-queries
 # If all rows that an attention layer reads are the same, the gradient of its query and key matrices is exactly zero, whatever the loss; that of its value and output matrices in general is not.
@@ -246,7 +247,7 @@ show.table(
 #
 # ## Ever larger { #size }
 #
-# The skip has its bill. The stream is only ever added to, and with many writes it grows. In [64](given:blocks) blocks there are [128][writes]. If the input and every write have unit size and are uncorrelated, the standard deviation at the end is [11.358][size] ([derived here](../../primer/pre-post-norm.md#stream)).
+# The skip has its price. The stream is only ever added to, and with many writes it grows. In [64](given:blocks) blocks there are [128][writes]. If the input and every write have unit size and are uncorrelated, the standard deviation at the end is [11.358][size] ([derived here](../../primer/pre-post-norm.md#stream)).
 #
 # Norms hand each sublayer an input of the same size, however large the stream. But what a sublayer writes keeps its size too, and so a late write counts for less. One remedy is to write less from the start. Take the matrices that write to the stream, attention's output matrix and the FFN's second, and divide their initial values once more, by the root of the number of writes.
 

@@ -18,7 +18,7 @@
 # %% [markdown] lang="en"
 # # Gates { #gate }
 #
-# Open the weights of a recent model. Its feed-forward network (FFN) has not two matrices but three, and attention's query projection puts out more than its query heads can take. What is left over are gates. What do they do, and is it worth it?
+# Open the weights of a recent model. Its feed-forward network (FFN) has three matrices instead of two, and attention's query projection puts out more than the query heads can take. In both places the extra numbers are gates. What do they do, and is it worth it?
 # { .tl-standfirst }
 #
 # ## Count first { #count }
@@ -151,7 +151,7 @@ show.table(
 # 门的输入与内容相等时，一个 SwiGLU 通道在 fp16 里要到约 [255.94][fp16] 才溢出，在 fp8（E4M3）里约 [21.2][fp8]；bf16 的边界在 [1.8 × 10¹⁹][bf16] 以上，实际中碰不到。
 # ///
 #
-# 低精度下这是真问题，于是有的模型给两半各设一个上限：
+# 离边界还远的离群值也够麻烦：[DeepSeek-V4](../../reference/sources.md#deepseekv4) 的报告说，给两半各设一个上限能消掉离群值，训练也稳得多。
 #
 # /// claim | clamp-sets-the-corner
 # 门的输入从上方截在 $c$，内容两侧截在 $\pm c$（$c$ 不小于一），一个通道交出的大小就不超过 $c\cdot\mathrm{SiLU}(c)$，在角上取到。不截，就没有上限。
@@ -166,7 +166,7 @@ show.table(
 # With gate input and value equal, a SwiGLU channel overflows fp16 only at about [255.94][fp16], and fp8 (E4M3) at about [21.2][fp8]. The limit of bf16 lies above [1.8 × 10¹⁹][bf16], where nothing comes in practice.
 # ///
 #
-# In low precision this is a real concern, and so some models put a cap on either half:
+# Outliers are trouble long before that limit. The report on [DeepSeek-V4](../../reference/sources.md#deepseekv4) says that a cap on either half removes them and makes training a good deal more stable.
 #
 # /// claim | clamp-sets-the-corner
 # With the gate's input capped at $c$ from above and the value kept within $\pm c$, for a $c$ of at least one, a channel hands on at most $c\cdot\mathrm{SiLU}(c)$, and does so in the corner. Without the caps there is no bound.
@@ -313,7 +313,7 @@ show.table(
 #
 # 门就是两条投影逐分量相乘：一条说放多少，一条说放什么。FFN 的门是有符号的增益，attention 的输出门是零到一之间的阀。
 #
-# 你现在可以回答：为什么这个模型的 query 矩阵比 query 宽，多出来的是什么、有多少；为什么比较时要把宽度换成 8d/3；为什么低精度下要给门设上限；为什么 softmax 自己关不上一个头。门和 FFN 各花了多少，放到整个模型里看是什么比例？下一课[算总账](where-it-goes.md)。
+# 你现在可以回答：为什么这个模型的 query 矩阵比 query 宽，多出来的是什么、有多少；为什么比较时要把宽度换成 8d/3；有的模型给门与内容设上限，输出由此被限制在哪里；为什么 softmax 自己关不上一个头。门和 FFN 各花了多少，放到整个模型里看是什么比例？下一课[算总账](where-it-goes.md)。
 
 # %% [markdown] lang="en"
 # /// claim | silu-gates-can-reopen
@@ -336,4 +336,4 @@ show.table(
 #
 # A gate is two projections multiplied component by component: one says how much, the other says what. In the FFN it is a gain with a sign, on attention's output a valve between zero and one.
 #
-# You can now say why this model's query matrix is wider than its queries, and how many weights that takes; why comparisons convert widths to 8d/3; why low precision calls for caps on gates; why a softmax cannot shut a head by itself. How do gates and FFNs weigh in a whole model? The next lesson [draws up the account](where-it-goes.md).
+# You can now say why this model's query matrix is wider than its queries, and how many weights that takes; why comparisons convert widths to 8d/3; what bound a cap on gate and value sets; why a softmax cannot shut a head by itself. How do gates and FFNs weigh in a whole model? The next lesson [draws up the account](where-it-goes.md).

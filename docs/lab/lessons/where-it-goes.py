@@ -82,11 +82,11 @@ show.table(
 # FFN 拿了大头，可份额是多少，要看分母里装了什么。
 #
 # /// claim | ffn-share-has-three-wholes
-# Qwen3.8-27B 的 FFN 一共 [17,112,760,320][ffn] 个参数。占文本模型的 [63.6%][of-text]；只看各个块，占 [70.3%][of-blocks]；放到整个检查点里，连视觉塔与草稿头一起算，占 [61.6%][of-checkpoint]。
+# Qwen3.8-27B 的 FFN 一共 [17,112,760,320][ffn] 个参数。占文本模型的 [63.6%][of-text]；只看各个块，占 [70.3%][of-blocks]；放到整个检查点里，连视觉塔与草稿头一起算，占 [61.6%][of-checkpoint]（大小取自文本模型形状相同的 Qwen3.6-27B）。
 # ///
 #
 # /// margin
-# 视觉塔与草稿头约有 [8.8 亿][beside] 个参数，由检查点的总大小 [55.56 GB][bytes] 减出来；本站的账只记文本模型，没有逐项数它们。
+# 视觉塔与草稿头约有 [8.8 亿][beside] 个参数，由 Qwen3.6-27B 检查点的总大小 [55.56 GB][bytes] 减出来；本站的账只记文本模型，没有逐项数它们。
 # ///
 #
 # attention（注意力）那一项里住着两种层。[48][linear] 层用 Gated DeltaNet，它不回头看每一个位置，只维护一个固定大小的状态；[16][full] 层用完整的 attention。
@@ -115,11 +115,11 @@ show.table(
 # The FFNs have the largest share. How large it is depends on what it is a share of.
 #
 # /// claim | ffn-share-has-three-wholes
-# The FFNs of Qwen3.8-27B have [17,112,760,320][ffn] parameters. That is [63.6%][of-text] of the text model, [70.3%][of-blocks] of its blocks alone, and [61.6%][of-checkpoint] of the whole checkpoint, vision tower and draft head included.
+# The FFNs of Qwen3.8-27B have [17,112,760,320][ffn] parameters. That is [63.6%][of-text] of the text model, [70.3%][of-blocks] of its blocks alone, and [61.6%][of-checkpoint] of the whole checkpoint, vision tower and draft head included (its size is that of Qwen3.6-27B, whose text model has the same shape).
 # ///
 #
 # /// margin
-# Vision tower and draft head come to about [0.88 billion][beside] parameters, by subtraction from the checkpoint's [55.56 GB][bytes]. The ledger here keeps the text model only and has not counted them one by one.
+# Vision tower and draft head come to about [0.88 billion][beside] parameters, by subtraction from the [55.56 GB][bytes] of Qwen3.6-27B's checkpoint. The ledger here keeps the text model only and has not counted them one by one.
 # ///
 #
 # Two kinds of layer live in the entry for attention. [48][linear] layers are Gated DeltaNet, which does not look back at each position and keeps a state of fixed size; [16][full] have full attention.
@@ -216,7 +216,7 @@ show.table(
 # **Which costs more.** One slider is the length of the context, the other changes the model. The switch changes the comparison: the last token; the mean over a whole prompt; one layer against one; or with the mixers' projections and states as well. Where the lines meet is marked.
 # ///
 #
-# Turn the switch and the crossing runs away. There are several questions in this one.
+# Turn the switch and the crossing moves. There are several questions in this one.
 #
 # /// claim | crossing-depends-on-the-question
 # When does the attention of Qwen3.8-27B draw level with its FFNs? For one layer with full attention at [21,760][layer]. With everything that mixers compute, at [about 49,600][mixers]. For scores and values in all layers, at [87,040][last] for the last token and at [174,080][average] on average over a causal prompt, whose early tokens see less.
