@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from blocklib.atlas import load, load_chip
+from blocklib.atlas import MODEL_IDS, load, load_chip
 from blocklib.exact import DomainError
 from blocklib.ledger.parts import ConfigError
 from blocklib.ledger.report import Question, number, report
@@ -107,6 +108,18 @@ def test_conventions_of_each_kind(model):
         assert any(sentence.startswith(words) for sentence in said) is False, words
 
 
+ALWAYS = ("parameters: learned tensors once each", "weights: every parameter in bf16", "cache in bf16; KB, MB, GB are powers",
+          "FLOPs: a multiply-accumulate is two", "steps: matrix products in sequence", "communication: one pass")  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODEL_IDS)
+def test_what_is_always_said(model):
+    said = report(model, load(model).config, Question(100))["conventions"]
+    for words in ALWAYS:
+        assert sum(sentence.startswith(words) for sentence in said) == 1, words
+    assert sum(sentence.startswith("prefill: forward, e") for sentence in said) == 1
+
+
 def test_conventions_of_formats_chips_and_lengths():
     def said(model, **asked):
         return report(model, load(model).config, Question(**asked))["conventions"]
@@ -119,4 +132,6 @@ def test_conventions_of_formats_chips_and_lengths():
     assert any(s.startswith("roofline") for s in said("llama-3-8b", machine=machine))
     assert [s for s in said("gpt2-small", seq_len=1025) if s.startswith("seq_len")] == [
         "seq_len 1,025 is beyond the 1,024 learned positions"]  # fmt: skip
+    one = replace(load("gpt2-small").config, learned_positions=1)
+    assert report("o", one, Question(2))["conventions"][-1] == "seq_len 2 is beyond the 1 learned positions"
     assert not any(s.startswith("seq_len") for s in said("gpt2-small", seq_len=1024) + said("llama-3-8b", seq_len=10**6))
