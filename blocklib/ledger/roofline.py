@@ -184,7 +184,7 @@ class Roofline:
         0: not even at the shortest context; infinite: some batch suffices however long the context grows.
         """
         pieces = flops.attention_pieces(self.config, self.form)
-        windows = {w for w, _ in pieces if w is not None} | {w for w, _ in self._cache.sliding}
+        windows = {w for w, _ in pieces if w is not None}  # those of the cache are among them
         corners = [Fraction(0), *map(Fraction, sorted(windows))]
         far = corners[-1] + 1
         slope = self._surplus(far) - self._surplus(corners[-1])  # linear from the last corner on

@@ -199,3 +199,21 @@ def test_refusals():
         with pytest.raises(DomainError):
             call()
     assert BOX.ridge == 100
+
+
+def test_where_both_times_are_equal_no_batch_helps():
+    """At T∞ itself, and where compute and memory of a sequence weigh the same at every context."""
+    line = Roofline(BASE, replace(BOX, peak=2 * 10**9))
+    assert line.compute_bound_batch(line.last_compute_bound_context) is None
+    assert line.compute_bound_batch(line.last_compute_bound_context - Fraction(1, 100)) > 0
+    flat = Roofline(SHAPES["recurrent"], BOX)
+    even = Machine("even", int(flat.sequence_flops(0)), int(flat.sequence_bytes(0)), 1)
+    assert Roofline(SHAPES["recurrent"], even).last_compute_bound_context == 0
+    assert Roofline(SHAPES["recurrent"], replace(even, bandwidth=even.bandwidth + 1)).last_compute_bound_context == inf
+
+
+def test_the_least_machine():
+    assert Machine("least", 1, 1, 1).ridge == 1
+    for name in ("peak", "bandwidth", "memory"):
+        with pytest.raises(DomainError, match=name):
+            replace(BOX, **{name: 0})
