@@ -222,7 +222,7 @@ show.table(
 # 带门的 FFN 不属于这一类：一笔的大小取决于两个读数，一个来自门，一个来自内容。
 # ///
 #
-# 真实的块里也是这样，只是方向有几千维，神经元还要更多；每个位置各算各的，[谁也不看旁边](../../primer/shape.md#who-feeds)。
+# 真实的块，只要不带门，也是这样，只是方向有几千维，神经元还要更多；每个位置各算各的，[谁也不看旁边](../../primer/shape.md#who-feeds)。
 #
 # <details markdown="1"><summary>练习：上面那两个神经元，各读什么、门槛多少、往哪里写？</summary>
 #
@@ -259,7 +259,7 @@ show.table(
 # Gated FFNs are not of this kind: the size of an entry depends on two readings, one for the gate and one for the content.
 # ///
 #
-# In a real block it is no different, except that a direction has thousands of components and there are more neurons still. Each position does this for itself and [looks at no other](../../primer/shape.md#who-feeds).
+# In a real block without gates it is no different, except that a direction has thousands of components and there are more neurons still. Each position does this for itself and [looks at no other](../../primer/shape.md#who-feeds).
 #
 # <details markdown="1"><summary>Exercise: what do the two neurons above read, at what threshold, and where do they write?</summary>
 #
@@ -303,7 +303,7 @@ show.chart(found_chart(found, 100),
            Text("神经元多了，解才好找", "With more neurons the solution is found"))
 
 # %% [markdown] lang="zh"
-# 两个 ReLU 神经元本来够用，可从大多数起点出发都停在了半路：折线一旦落在没有短语的地方，梯度就是零，再也挪不动。神经元多了，总有几个起步时就站对了地方。单个 SiLU 神经元也常常到得了，因为它的曲线几乎处处有坡度。宽度因此有两重用处，一是装得下解，二是找得到解。这只是一个四行数据的小实验，不能替真实的 FFN 下结论，但它提醒我们：表达得出和学得到是两回事。
+# 两个 ReLU 神经元本来够用，可从大多数起点出发都停在了半路：多半是有一个神经元对四个短语都不再开口，梯度就是零，再也挪不动；其余的卡在不够低的谷底。神经元多了，总有几个起步时就站对了地方。单个 SiLU 神经元也常常到得了，因为它的曲线几乎处处有坡度。宽度因此有两重用处，一是装得下解，二是找得到解。这只是一个四行数据的小实验，不能替真实的 FFN 下结论，但它提醒我们：表达得出和学得到是两回事。
 #
 # ## 带走什么 { #carry }
 #
@@ -312,7 +312,7 @@ show.chart(found_chart(found, 100),
 # 你现在可以回答：为什么只有矩阵乘法的 FFN 等于没有；两个信号「是不是一个真一个假」为什么难住直线；为什么换一种激活函数，够用的神经元数就变了。下一个问题是，把这样的子层一层层叠起来会发生什么。
 
 # %% [markdown] lang="en"
-# Two ReLU neurons would be enough, yet from most starts they get stuck half way: once a bend lies where there is no phrase, its gradient is zero and nothing moves it again. With more neurons some of them stand in the right place from the start. A single SiLU neuron often arrives too, since its curve has a slope almost everywhere. So width serves twice: it gives the solution room, and it lets training find it. This was an experiment on four rows of data and says nothing about a real FFN, but it is a reminder that what can be expressed and what can be learned are two things.
+# Two ReLU neurons would be enough, yet from most starts they get stuck half way. Usually one of them has fallen silent on all four phrases, its gradient is zero, and nothing moves it again; the rest end up in a hollow that is not deep enough. With more neurons some of them stand in the right place from the start. A single SiLU neuron often arrives too, since its curve has a slope almost everywhere. So width serves twice: it gives the solution room, and it lets training find it. This was an experiment on four rows of data and says nothing about a real FFN, but it is a reminder that what can be expressed and what can be learned are two things.
 #
 # ## What carries over { #carry }
 #
