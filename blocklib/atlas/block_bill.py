@@ -30,6 +30,9 @@ def model_norm_ops(model: Model) -> int:
     """Elementwise operations of the two norms over the stream in one block of this model, per token.
 
     中文：该模型一个块里残差流上两次归一化的逐元素运算次数（每 token）。
+
+    Raises:
+        ConfigError: the model has other norms than two a block.
     """
     config = load(find(model)).config
     if config.block.norms != 2 or config.norm not in ("layernorm", "rmsnorm"):

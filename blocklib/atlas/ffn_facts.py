@@ -35,6 +35,9 @@ def model_ffn_excess(model: Model) -> int | Fraction:
     fewer weights.
 
     中文：该模型带门的（非专家）FFN 的矩阵权重比教科书的 8d² 多出的比例；负数表示更少。
+
+    Raises:
+        ConfigError: the model has no dense FFN with a gate.
     """
     config = _config(model)
     if config.dense_ffn is None or config.dense_ffn.matrices != 3:
@@ -105,6 +108,9 @@ def routed_share(model: Model) -> int | Fraction:
     """Share of this model's parameters in its routed experts.
 
     中文：可供挑选的专家占该模型全部参数的比例。
+
+    Raises:
+        ConfigError: the model has no experts.
     """
     config = _config(model)
     held = 0

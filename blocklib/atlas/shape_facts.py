@@ -122,6 +122,9 @@ def norms_per_token(model: Model) -> int:
     """Norms over the stream that one token meets in one forward pass: two per block and the final one.
 
     中文：一个 token 前向一遍要过多少次残差流上的归一化：每块两次，末尾一次。
+
+    Raises:
+        ConfigError: the model has other norms than two a block and a final one.
     """
     config = _config(model)
     plain = config.kind == "decoder" and config.norm_widths == (config.d_model,)

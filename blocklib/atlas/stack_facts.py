@@ -33,6 +33,9 @@ def ffns_per_full_attention(model: Model) -> int | Fraction:
     and recurrent mixers do not.
 
     中文：该模型每有一个看得到全部位置的 attention 层，配几个 FFN；压缩成潜在向量的 attention 算在内，滑动窗口与循环的混合层不算。
+
+    Raises:
+        ConfigError: no layer of the model attends to every position.
     """
     config = _config(model)
     if not config.full_layers:

@@ -86,6 +86,9 @@ def recurrent_mixer_weights(model: Model) -> int:
     """Weights of one recurrent mixer (linear attention) of this model, its output norm's gain left out.
 
     中文：该模型一个线性 attention 层的权重数，不含输出处归一化的增益。
+
+    Raises:
+        ConfigError: the model has no recurrent mixer of this kind.
     """
     config = _config(model)
     if config.gated_delta is None:
@@ -142,6 +145,9 @@ def ffn_share_of_checkpoint(model: Model) -> Fraction:
     """Share of the text model's FFNs in the whole published checkpoint (in bf16), vision tower and draft head included.
 
     中文：文本部分的 FFN 占整个发布的检查点（bf16）的比例，检查点含视觉塔与草稿头。
+
+    Raises:
+        ConfigError: no size of the whole checkpoint is cited.
     """
     id = find(model)
     if id not in CHECKPOINTS:
@@ -158,6 +164,9 @@ def params_beside_the_text_model(model: Model) -> Fraction:
     exact as the printed size of the checkpoint.
 
     中文：发布的检查点（bf16）里，本站账目没有计入的参数：视觉塔与草稿头。精度以检查点印出的大小为准。
+
+    Raises:
+        ConfigError: no size of the whole checkpoint is cited.
     """
     id = find(model)
     if id not in CHECKPOINTS:
@@ -205,6 +214,9 @@ def score_crossover_tokens(model: Model, compare: Literal["last", "average", "la
 
     中文：上下文多长时，该模型每个 token 花在 attention 上的 FLOP 与 FFN 相等：只算最后一个 token 的打分与加权求和、对因果提示取平均（只见一半）、一层对一个
     FFN，或把混合层的全部计算都算上。
+
+    Raises:
+        ConfigError: attention never costs as much as the FFNs.
     """
     found = crossover(_config(model), compare)
     if found is None:
@@ -235,6 +247,9 @@ def score_flops_per_position(model: Model) -> int | Fraction:
     full attention.
 
     中文：每多读一个位置，该模型一个 token 多花的 FLOP：每个完整 attention 层一次打分、一次加权。
+
+    Raises:
+        ConfigError: layers of the model see different numbers of positions.
     """
     pieces = flops.attention_pieces(_config(model))
     if len(pieces) != 1 or pieces[0][0] is not None:

@@ -70,7 +70,11 @@ def load(id: str) -> Exhibit:
 
 
 def fingerprint(id: str) -> str:
-    """Hash of everything the exhibit's markup and payload depend on: its module's closure and the renderers'."""
+    """Hash of everything the exhibit's markup and payload depend on: its module's closure and the renderers'.
+
+    Raises:
+        ChartError: there is no such exhibit.
+    """
     from blocklib.facts.fingerprint import closure_hash
 
     ref = _refs().get(id) or discover().get(id)

@@ -25,6 +25,9 @@ class State:
     """What an exhibit shows at one setting.
 
     sentence: plain text, ``**…**`` for bold; true with the picture removed.
+
+    Raises:
+        ChartError: the sentence is no text, or a ``**`` in it is not closed.
     """
 
     chart: Chart
@@ -97,7 +100,11 @@ class Steps(Range):
 
 @dataclass(frozen=True)
 class Choice(_Control):
-    """A switch of two to four ``options``, (value, label) pairs, drawn as one row of radios."""
+    """A switch of two to four ``options``, (value, label) pairs, drawn as one row of radios.
+
+    Raises:
+        ChartError: more than four options, two of one value, or a default that is none of them.
+    """
 
     options: Sequence[tuple[Any, Label]] = ()
     default: Any = None
@@ -114,10 +121,12 @@ class Choice(_Control):
 
     @property
     def values(self) -> tuple:
+        """The values, in the order of the options."""
         return tuple(value for value, _ in self.options)
 
     @property
     def labels(self) -> tuple[Text, ...]:
+        """What the reader sees, in the same order."""
         return tuple(text_of(label, f"control {self.name!r} option") for _, label in self.options)
 
 
@@ -148,7 +157,11 @@ class Exhibit:
         return itertools.product(*(range(len(c.values)) for c in self.controls))
 
     def at(self, indices: Sequence[int]) -> State:
-        """The state at these control positions (computed once per process)."""
+        """The state at these control positions (computed once per process).
+
+        Raises:
+            ChartError: the function fails, or returns something else than a State.
+        """
         key = tuple(indices)
         if key not in self._memo:
             settings = {c.name: c.values[i] for c, i in zip(self.controls, key, strict=True)}

@@ -40,6 +40,7 @@ class Frame:
         )
 
     def t(self, text: Text) -> str:
+        """``text`` in the language of the frame."""
         return text[self.lang]
 
     def _boxes(self) -> dict[int, Boxes]:

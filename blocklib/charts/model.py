@@ -69,6 +69,9 @@ class Axis:
     log: decades instead of units (never under bars). range: (low, high), shared by all states when given.
     ticks: at most four numbers, or (number, label) pairs; chosen when None. categories: names of the
     positions 0, 1, 2, …; on y the first stands on top. hidden: draw neither ticks nor label.
+
+    Raises:
+        ChartError: a range or ticks that are no numbers, too many ticks, or categories with units of their own.
     """
 
     label: Label | None = None
@@ -115,6 +118,9 @@ class Series:
     without one, bars stand side by side. alpha: 0…1 per cell. notes: text per mark shown on hover only, so the
     table must have it too. thickness: of bars and cells, in axis units. bold: the labels. dash: None chooses
     (lines of the run-time ledger and rules are dashed).
+
+    Raises:
+        ChartError: unknown mark, role or place, or lists whose lengths do not agree.
     """
 
     name: Label
@@ -179,6 +185,9 @@ class Chart:
 
     totals: printed bold past the end of each category's bar. height: plot height in px at full width;
     narrow_height: below 460 px (chosen when None). square: cells keep their shape.
+
+    Raises:
+        ChartError: no series, bars in both directions or on a logarithmic axis, or values outside the categories.
     """
 
     series: Sequence[Series]
@@ -228,6 +237,9 @@ class Table:
 
     Cells are Text or str; numbers are set in figures by :func:`blocklib.charts.num`. total: index of the row
     that sums the rows above it; it closes the account.
+
+    Raises:
+        ChartError: no rows, a row of another length than the head, or a cell that is neither text nor number.
     """
 
     head: Sequence[Label]

@@ -31,6 +31,8 @@ class Margin:
 
 @dataclass
 class Boxes:
+    """Filled rectangles of one series: bars or cells."""
+
     name: str
     cx: list[float]
     width: list[float]
@@ -44,6 +46,8 @@ class Boxes:
 
 @dataclass
 class Path:
+    """One line through points in data coordinates; None in ``y`` is a gap."""
+
     name: str
     x: list[float]
     y: list[float | None]
@@ -55,6 +59,8 @@ class Path:
 
 @dataclass
 class Dots:
+    """Round marks of one series."""
+
     name: str
     x: list[float]
     y: list[float]
@@ -83,6 +89,8 @@ class Words:
 
 @dataclass
 class Scene:
+    """Everything to be drawn: sizes in px, the ranges ``x`` and ``y`` in the units of the data."""
+
     width: int
     height: int
     margin: Margin
@@ -96,6 +104,7 @@ class Scene:
 
     @property
     def plot_height(self) -> int:
+        """Height between the margins, in px."""
         return self.height - self.margin.top - self.margin.bottom
 
 

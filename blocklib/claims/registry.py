@@ -40,6 +40,7 @@ class Grade:
 
     @property
     def css(self) -> str:
+        """The badge's CSS classes."""
         return f"tl-grade tl-grade--{self.name}"
 
     def badge(self, lang: str) -> str:
@@ -156,6 +157,7 @@ class Claim:
 
     @property
     def anchor(self) -> str:
+        """The id of the claim's block on its page."""
         return f"claim-{self.id}"
 
     @property

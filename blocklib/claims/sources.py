@@ -55,6 +55,7 @@ class Source:
 
     @property
     def anchor(self) -> str:
+        """The id of its entry in the list of sources: the key."""
         return self.key  # pages link to reference/sources.md#KEY
 
     def bibtex(self) -> str:

@@ -34,7 +34,11 @@ class Cited:
 
 
 def read_value(text: str, spec: FactSpec) -> Any:
-    """The value of a printed figure; its unit must be the fact's, and it may carry no relation."""
+    """The value of a printed figure; its unit must be the fact's, and it may carry no relation.
+
+    Raises:
+        FactError: the figure cannot be read, carries a relation, or has another unit than declared.
+    """
     from blocklib.facts.reading import read
     from blocklib.problems import BlocklibError
 

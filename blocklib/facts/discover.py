@@ -42,6 +42,7 @@ class Param:
 
     @property
     def required(self) -> bool:
+        """Whether the parameter has no default."""
         return self.default is REQUIRED
 
     def __str__(self) -> str:
@@ -71,6 +72,7 @@ class FactSpec:
     slow: bool = False
 
     def param(self, name: str) -> Param | None:
+        """The parameter of that name; None where there is none."""
         return next((p for p in self.params if p.name == name), None)
 
 

@@ -31,6 +31,7 @@ class Row:
 
     @property
     def key(self) -> str:
+        """The fact's key: its name and parameters."""
         return self.fact.key
 
     @property
@@ -52,10 +53,12 @@ class PageNumbers:
 
     @property
     def path(self) -> str:
+        """Path of the page, relative to the root."""
         return self.page.path
 
     @property
     def lang(self) -> str:
+        """Language of the page."""
         return self.page.lang
 
     @property

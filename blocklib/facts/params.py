@@ -31,7 +31,11 @@ def nearest(name: str, options: Iterable[str], brackets: str = "{}") -> str:
 
 
 def parse_expr(expr: str) -> tuple[str, dict[str, str | None]]:
-    """Name and parameters of ``NAME?param=value&param``; None marks a parameter filled by the section's given."""
+    """Name and parameters of ``NAME?param=value&param``; None marks a parameter filled by the section's given.
+
+    Raises:
+        FactError: no name, a parameter that cannot be read, or one that stands twice.
+    """
     name, mark, query = expr.removeprefix("fact:").partition("?")
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise FactError(f"{expr!r} is no fact expression", remedy="NAME?param=value&param")

@@ -33,6 +33,7 @@ class Refs:
     problems: list[Problem] = field(default_factory=list)
 
     def get(self, key: str) -> Ref | None:
+        """The reference of that key, whatever its case; None where there is none."""
         return self.by_key.get(fold(key))
 
 

@@ -61,30 +61,37 @@ class Evaluated:
 
     @property
     def name(self) -> str:
+        """Name of the fact."""
         return self.spec.name
 
     @property
     def unit(self) -> str | None:
+        """Unit of the value; None for a pure number."""
         return self.spec.unit
 
     @property
     def grade(self) -> str:
+        """How the value is known."""
         return self.spec.grade
 
     @property
     def origin(self) -> str:
+        """Dotted name of the function, or source and place."""
         return self.spec.origin
 
     @property
     def formula(self) -> str | None:
+        """The formula as the reader sees it; None where there is none."""
         return self.spec.formula
 
     @property
     def about(self) -> Text:
+        """What the value is, in both languages."""
         return self.spec.about
 
     @property
     def tests(self) -> tuple[str, ...]:
+        """Names of the tests that vouch for it."""
         return self.spec.tests
 
     @property
@@ -131,7 +138,11 @@ class Registry:
 
     @property
     def cited(self) -> dict:
-        """Figures from the literature, by name (:class:`blocklib.facts.cited.Cited`)."""
+        """Figures from the literature, by name (:class:`blocklib.facts.cited.Cited`).
+
+        Raises:
+            FactError: ``cited.toml`` is broken, or names a fact that a function is too.
+        """
         if self._cited is None:
             from blocklib.facts.cited import load
 
@@ -143,6 +154,7 @@ class Registry:
         return self._cited
 
     def names(self) -> list[str]:
+        """Names of all facts, sorted. Raises :class:`FactError` as :attr:`cited` does."""
         return sorted([*self.sites, *self.cited])
 
     def lookup(self, name: str) -> FactSpec:

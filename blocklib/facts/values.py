@@ -42,7 +42,11 @@ def exact(value: Number) -> Fraction:
 
 @dataclass(frozen=True)
 class Range:
-    """From ``low`` to ``high``, both included (``7–64 %``)."""
+    """From ``low`` to ``high``, both included (``7–64 %``).
+
+    Raises:
+        FactError: ``low`` is above ``high``.
+    """
 
     low: Number
     high: Number
@@ -54,7 +58,11 @@ class Range:
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured ``value`` and its ``noise``: the spread of repeated runs, in the unit of the value."""
+    """A measured ``value`` and its ``noise``: the spread of repeated runs, in the unit of the value.
+
+    Raises:
+        FactError: the noise is negative.
+    """
 
     value: Number
     noise: Number

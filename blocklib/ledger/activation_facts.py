@@ -32,6 +32,9 @@ def ffn_saved_widths(
 
     中文：一个 FFN 每个 token 为反向传播留下的中间元素，除以输入的宽度（输入本身不计）；按逐操作执行的自动微分计。
     内部宽度取 4d，要求参数对齐时带门的取 8d/3；recompute 表示只留前几个矩阵的输出，其余反向时重算。
+
+    Raises:
+        ConfigError: ``width`` or ``kind`` is unknown.
     """
     if width not in WIDTHS:
         raise ConfigError(f"unknown width {width!r}; known: {', '.join(WIDTHS)}")

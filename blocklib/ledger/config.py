@@ -70,6 +70,9 @@ class Layer:
             sublayers share it).
         cross: attention of a decoder over the encoder's output, None elsewhere.
         other: parameters that belong to none of the named components.
+
+    Raises:
+        ConfigError: no mixer or FFN of a known kind, or a negative count.
     """
 
     mixer: Mixer

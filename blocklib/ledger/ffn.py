@@ -49,6 +49,9 @@ class MoE:
         router_bias: the router's logits have a trained bias (not the balancing bias, which is a buffer).
         latent: experts work in this width, between one projection down (with an RMSNorm) and one up; None for the
             width of the stream.
+
+    Raises:
+        ConfigError: a size not positive, ``top_k`` above ``n_experts``, or a shared gate and no shared expert.
     """
 
     expert: FFN

@@ -36,6 +36,9 @@ class Attention:
             (one of ``head_dim`` for every head), ``"full"`` (one over all heads together: the same number), or None.
         gate: the query projection also makes a gate of its own width for the output.
         sinks: one learned logit per query head.
+
+    Raises:
+        ConfigError: a size that is not positive, ``n_kv_heads`` that does not divide ``n_heads``, or an unknown word.
     """
 
     n_heads: int
@@ -147,6 +150,9 @@ class CompressedAttention:
         rate: tokens per compressed entry, None for a layer that has only the window.
         index_heads, index_dim: heads and width of the indexer that selects compressed entries (0: all are read);
             layers with an indexer let neighbouring entries overlap, which doubles the compressor's width.
+
+    Raises:
+        ConfigError: a size that is not positive, groups that do not divide the heads' width, or half an indexer.
     """
 
     n_heads: int
@@ -200,6 +206,9 @@ class GatedDelta:
         k_heads, k_dim: key heads and their width (queries share them).
         v_heads, v_dim: value heads and their width.
         conv: kernel size of the short causal convolution over queries, keys and values.
+
+    Raises:
+        ConfigError: a size that is not positive, or ``k_heads`` that does not divide ``v_heads``.
     """
 
     k_heads: int

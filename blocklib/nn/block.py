@@ -44,11 +44,11 @@ class Block(nn.Module):
         return list(self.stages(x, **context).values())[-1]
 
     def stages(self, x: Tensor, **context) -> Stages:
-        """The intermediate tensors by name, in the order they arise; the last is the output."""
+        """The intermediate tensors by name, in the order they arise; the last is the output; each ``(B, T, d)``."""
         raise NotImplementedError
 
     def add(self, x: Tensor, written: Tensor) -> Tensor:
-        """The residual addition, ``skip · x + write · written``."""
+        """The residual addition, ``skip · x + write · written``; all ``(B, T, d)``."""
         kept = x if self.skip == 1 else self.skip * x
         return kept + (written if self.write == 1 else self.write * written)
 

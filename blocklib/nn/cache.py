@@ -77,7 +77,7 @@ class Cache:
 
 
 def reserve(like: Tensor, *shape: int) -> Tensor:
-    """Storage of that shape, with dtype and device of ``like``, contents undefined.
+    """Storage of that shape, e.g. ``(B, Hkv, S, D)``, with dtype and device of ``like``, contents undefined.
 
     An ordinary tensor even under ``torch.inference_mode``, so that the cache can be used outside it afterwards.
     """
@@ -93,6 +93,9 @@ class ContiguousCache(Cache):
 
     Args:
         capacity: tokens to reserve at the first update; None grows, doubling when full.
+
+    Raises:
+        ValueError: the capacity is not positive.
     """
 
     def __init__(self, capacity: int | None = None):
@@ -103,7 +106,7 @@ class ContiguousCache(Cache):
         self._store: dict[int, tuple[Tensor, Tensor]] = {}
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`KVCache.update`; S is all tokens seen.
+        """As :meth:`KVCache.update`; ``(B, Hkv, T, D)`` in, ``(B, Hkv, S, D)`` out, S all tokens seen.
 
         Raises:
             ValueError: the capacity does not suffice, or shape or dtype differ from the layer's earlier ones.
@@ -120,7 +123,7 @@ class ContiguousCache(Cache):
         return keys.narrow(2, 0, stop), values.narrow(2, 0, stop)
 
     def read(self, layer: int) -> tuple[Tensor, Tensor]:
-        """What the layer holds, without adding to it.
+        """What the layer holds, keys and values ``(B, Hkv, S, D)``, without adding to it.
 
         Raises:
             KeyError: the layer has seen nothing.
@@ -155,6 +158,9 @@ class SlidingCache(Cache):
     Args:
         window: tokens a query reads, itself included.
         reserve: tokens that :meth:`truncate` can go back by, once the ring is full.
+
+    Raises:
+        ValueError: the window is not positive, or the reserve is negative.
     """
 
     def __init__(self, window: int, reserve: int = 0):
@@ -213,6 +219,9 @@ class LayeredCache:
 
     Args:
         layers: one cache per layer; layer i is the business of ``layers[i]`` alone.
+
+    Raises:
+        ValueError: one cache stands for two layers.
     """
 
     def __init__(self, layers: Sequence[Cache]):
@@ -230,11 +239,15 @@ class LayeredCache:
         return self.layers[layer].seen(layer)
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`KVCache.update`, by the layer's own cache."""
+        """As :meth:`KVCache.update`, by the layer's own cache: ``(B, Hkv, T, D)`` in, ``(B, Hkv, S, D)`` out."""
         return self.layers[layer].update(layer, k, v)
 
     def truncate(self, length: int) -> None:
-        """As :meth:`Cache.truncate`, in every cache that has seen anything."""
+        """As :meth:`Cache.truncate`, in every cache that has seen anything.
+
+        Raises:
+            ValueError: the length is negative or above what was seen.
+        """
         if not 0 <= length <= self.length:
             raise ValueError(f"cannot truncate to {length}: the cache has seen {self.length} tokens")
         for cache in self.layers:

@@ -15,6 +15,8 @@ from torch import Tensor
 def rope_frequencies(rotary_dim: int, theta: float = 10_000.0) -> Tensor:
     """``theta^(−2i/D)`` for i = 0 … D/2 − 1: from one radian a position down to almost ``1/theta``. Su et al. 2021.
 
+    ``(D/2,)``, float32, radians a position.
+
     Args:
         rotary_dim: entries D that are turned, in pairs.
         theta: base of the ladder.
@@ -31,7 +33,10 @@ def rope_frequencies(rotary_dim: int, theta: float = 10_000.0) -> Tensor:
 
 
 def linear_frequencies(frequencies: Tensor, factor: float) -> Tensor:
-    """All frequencies divided by ``factor``: positions are squeezed into the old range. Chen et al. 2023."""
+    """All frequencies divided by ``factor``: positions are squeezed into the old range. Chen et al. 2023.
+
+    ``(D/2,)`` in and out, radians a position.
+    """
     return frequencies / factor
 
 
@@ -41,7 +46,7 @@ def llama3_frequencies(
     """Slow pairs divided by ``factor``, fast ones kept, a straight line between. Llama 3.1 (Dubey et al. 2024).
 
     A pair is fast if it turns ``high_freq_factor`` times or more within the ``original`` context, slow if it turns
-    ``low_freq_factor`` times or less.
+    ``low_freq_factor`` times or less. ``(D/2,)`` in and out, radians a position.
 
     Raises:
         ValueError: ``high_freq_factor`` is not above ``low_freq_factor``.
@@ -65,6 +70,8 @@ def yarn_frequencies(
     truncate: bool = True,
 ) -> Tensor:
     """As :func:`llama3_frequencies`, but the line between runs over the pair's number, not its turns. Peng et al. 2023.
+
+    ``(D/2,)`` in and out, radians a position.
 
     Args:
         frequencies: of :func:`rope_frequencies` with the same ``theta``.

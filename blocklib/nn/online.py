@@ -54,7 +54,11 @@ def online_attention_lse(
     block: int = 128,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """As :func:`online_attention`, with the log of each query's sum of exponentials ``(…, T)``; −∞ for no keys."""
+    """As :func:`online_attention`, with the log of each query's sum of exponentials ``(…, T)``; −∞ for no keys.
+
+    Raises:
+        ValueError: the block is not positive, or a causal call has fewer keys than queries.
+    """
     queries, keys = q.shape[-2], k.shape[-2]
     if block < 1:
         raise ValueError(f"block must be positive, found {block}")
@@ -87,12 +91,15 @@ def online_attention_lse(
 
 
 def rescale(old: Tensor, new: Tensor) -> Tensor:
-    """What a sum relative to the maximum ``old`` is worth relative to ``new``: exp(old − new), 0 for an empty sum."""
+    """What a sum relative to the maximum ``old`` is worth relative to ``new``: exp(old − new), 0 for an empty sum.
+
+    ``(…, T, 1)`` each.
+    """
     return (old - finite(new)).exp()
 
 
 def finite(largest: Tensor) -> Tensor:
-    """A maximum that can be subtracted: where every score is −∞ it is 0, for −∞ − (−∞) is no number."""
+    """A maximum that can be subtracted: where every score is −∞ it is 0, for −∞ − (−∞) is no number. ``(…, T, 1)``."""
     return largest.masked_fill(largest == EMPTY, 0.0)
 
 

@@ -27,6 +27,9 @@ class PagePool:
         pages: pages in the pool.
         page_size: tokens a page.
         order: the order in which free pages are handed out; default 0, 1, 2 … A permutation of all pages.
+
+    Raises:
+        ValueError: pages or page size not positive, or an order that is no permutation of the pages.
     """
 
     def __init__(self, pages: int, page_size: int = 16, order: Sequence[int] | None = None):
@@ -119,6 +122,9 @@ class PagedCache(Cache):
     Args:
         pool: where the pages come from.
         batch: sequences B.
+
+    Raises:
+        ValueError: the batch is not positive.
     """
 
     def __init__(self, pool: PagePool, batch: int = 1):
@@ -130,6 +136,8 @@ class PagedCache(Cache):
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """As :meth:`~blocklib.nn.cache.KVCache.update`; S is all tokens seen.
+
+        ``(B, Hkv, T, D)`` in, ``(B, Hkv, S, D)`` out.
 
         The first layer of a pass takes the pages, and copies a shared one before it is written to.
 

@@ -99,7 +99,7 @@ class QuantisedCache(Cache):
         self._parts = [ContiguousCache(capacity) for _ in range(3)]  # codes, scales, offsets
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`~blocklib.nn.cache.KVCache.update`, decoded.
+        """As :meth:`~blocklib.nn.cache.KVCache.update`, decoded: ``(B, Hkv, T, D)`` in, ``(B, Hkv, S, D)`` out.
 
         Raises:
             ValueError: not finite, widths that the group does not divide, or a full cache.

@@ -24,7 +24,10 @@ def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None) -> Tenso
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the last axis, in float32 at least; false positions of ``mask`` get weight zero."""
+    """Softmax over the last axis, in float32 at least; false positions of ``mask`` get weight zero.
+
+    ``(…, T, S)`` and a mask that broadcasts to it; the weights have the shape of the scores.
+    """
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))
     wide = scores if scores.dtype == torch.float64 else scores.float()
@@ -62,7 +65,7 @@ class DotProduct(nn.Module):
         return products / sqrt(q.shape[-1]) if self.scale is None else products * self.scale
 
     def normalise(self, scores: Tensor, mask: Tensor | None) -> Tensor:
-        """Scores to weights; rows sum to one."""
+        """Scores ``(B, H, T, S)`` to weights of the same shape; rows sum to one."""
         return masked_softmax(scores, mask)
 
 
@@ -103,7 +106,7 @@ class SoftCapped(DotProduct):
 
 
 def soft_cap(x: Tensor, cap: float) -> Tensor:
-    """``cap · tanh(x / cap)``: nearly x while small, never beyond ±cap."""
+    """``cap · tanh(x / cap)``: nearly x while small, never beyond ±cap; any shape, the same shape back."""
     return cap * torch.tanh(x / cap)
 
 
@@ -140,7 +143,7 @@ class WithSinks(DotProduct):
         self.sinks = nn.Parameter(torch.zeros(n_heads))
 
     def normalise(self, scores: Tensor, mask: Tensor | None) -> Tensor:
-        """Scores to weights; rows sum to one minus the sink's share."""
+        """Scores ``(B, H, T, S)`` to weights of the same shape; rows sum to one minus the sink's share."""
         if mask is not None:
             scores = scores.masked_fill(~mask, float("-inf"))
         sink = self.sinks.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)

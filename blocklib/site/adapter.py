@@ -27,6 +27,7 @@ from blocklib.facts.expand import plain
 from blocklib.facts.files import read_text
 from blocklib.problems import BlocklibError
 from blocklib.site import (
+    apipages,
     findings,
     languages,
     links,
@@ -226,7 +227,8 @@ def _render(page, job: Job, convert, config, files) -> None:
             )
     _build.charts.update(job.charts)
     page.content = job.with_ledger(page.content)
-    _build.entries.setdefault(job.lang, []).extend(search.entries(page.url, page.title or "", found))
+    if page.file.src_uri != apipages.SHELL:
+        _build.entries.setdefault(job.lang, []).extend(search.entries(page.url, page.title or "", found))
 
 
 def _lead_links(page, job: Job, files: Files) -> str:
@@ -253,6 +255,8 @@ def on_page_context(context, page, config, nav):
     context["alternates"] = meta.alternates(_site_url(config), page.url)
     context["formulas"] = 'class="katex"' in page.content
     context["katex_css"] = vendor.KATEX_CSS
+    if page.file.src_uri == apipages.SHELL:
+        _build.api.mark(True, nav.pages)
     if _build.serving:
         here = languages.source_path(page.file.src_uri, _lang(config))
         here = lessons.source_of(_build.root, here) or here
@@ -263,7 +267,12 @@ def on_page_context(context, page, config, nav):
 
 def on_post_page(output: str, page, config) -> str:
     output = output if _is_first(config) else meta.lift_assets(output)
-    return meta.from_root(output, _lang(config), page.url)
+    output = meta.from_root(output, _lang(config), page.url)
+    if page.file.src_uri != apipages.SHELL:
+        return output
+    _build.api.shells[_lang(config)] = output
+    _build.api.mark(False)
+    return ""  # is no page itself, and MkDocs writes none
 
 
 def on_template_context(context, template_name: str, config):
@@ -290,10 +299,12 @@ def _site_url(config) -> str:
 def on_post_build(config) -> None:
     """Write this language's index; after the first, build the others, then report every fault of both."""
     lang, folder = _lang(config), Path(config.site_dir)
-    index = search.index_json(_build.entries.get(lang, []))
+    index = search.index_json([*_build.entries.get(lang, []), *_build.api.search(lang)])
     if (size := len(index.encode())) > search.LIMIT:
         _build.note("docs", 0, f"the search index of {lang} is {size:,} bytes; at most {search.LIMIT:,}")
     _write(folder / "search" / "index.json", index)
+    for place, text in _build.api.pages(lang):
+        _write(folder / place, text)
     if not _is_first(config):
         return
     for other in languages.OTHERS:
@@ -320,7 +331,8 @@ def on_env(env, config, files):
         folder.mkdir(parents=True, exist_ok=True)
         env.bytecode_cache = FileSystemBytecodeCache(str(folder))
     if _is_first(config):
-        _build.urls = [f.url for f in files.documentation_pages()]
+        pages_made = [f.url for f in files.documentation_pages() if f.src_uri != apipages.SHELL]
+        _build.urls = [*pages_made, *_build.api.urls]
     return env
 
 

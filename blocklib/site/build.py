@@ -20,6 +20,7 @@ from blocklib.facts.fingerprint import closure_hash
 from blocklib.facts.lines import EXEC
 from blocklib.problems import BlocklibError, Problem
 from blocklib.site import (
+    apipages,
     badges,
     blocks,
     cache,
@@ -78,6 +79,7 @@ class Build:
         self.machinery = cache.key(
             cache.versions(), closure_hash("blocklib.site.adapter"), (self.root / "mkdocs.yml").read_text("utf-8")
         )
+        self.api = apipages.ApiPages(self)
 
     def url(self, lang: str) -> Callable[[str, str], str]:
         """Addresses for HTML that does not know where it will stand: ``url("primer/shape", "claim-x")``."""

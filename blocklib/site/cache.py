@@ -15,7 +15,7 @@ from blocklib.facts import fingerprint
 # What can change the bytes of a page or of a block's output besides our own sources.
 PACKAGES = (
     "torch", "numpy", "matplotlib", "plotly",
-    "mkdocs", "mkdocs-material", "markdown", "markdown-exec", "pymdown-extensions", "pygments",
+    "mkdocs", "mkdocs-material", "markdown", "markdown-exec", "pymdown-extensions", "pygments", "griffelib",
 )  # fmt: skip
 KEEP = 6000  # entries; about ten editions of the whole site
 

@@ -168,7 +168,7 @@ def generated(build: Build, lang: str) -> dict[str, str]:
         "reference/glossary.md": lambda: reference.glossary(root, lang),
     }
     makers[NUMBERS] = lambda: build.number_list(lang)  # last, for it lists what the pages before it print
-    made = {}
+    made = build.api.markdown(lang)
     for place, make in makers.items():
         try:
             made[place] = make()

@@ -53,6 +53,9 @@ def activation_slope(kind: Literal["relu", "relu2", "gelu", "silu"], x: Fraction
     """Slope of an activation at this input; ReLU has none at zero.
 
     中文：激活函数在该输入处的斜率；ReLU 在零点没有。
+
+    Raises:
+        DomainError: ReLU at zero, where it has no slope, or an unknown ``kind``.
     """
     _known(kind)
     at = float(fraction(x))

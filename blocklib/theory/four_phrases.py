@@ -51,6 +51,9 @@ def phrase_output(kind: Literal["affine", "linear"], negated: int, bad: int) -> 
     """Output that least squares gives a phrase: with a bias (affine) or without one (linear).
 
     中文：最小二乘给一个短语的输出；affine 带偏置，linear 不带。
+
+    Raises:
+        DomainError: ``negated`` or ``bad`` is neither 0 nor 1.
     """
     if (negated, bad) not in PHRASES:
         raise DomainError(f"negated and bad are 0 or 1, found {negated} and {bad}")

@@ -23,6 +23,9 @@ def gate_overflow(dtype: Literal["fp16", "bf16", "fp8"]) -> Decimal:
     E4M3. Beyond it the product overflows.
 
     中文：门的输入与内容同为多大时，SwiGLU 的一个通道恰好交出该格式的最大数（fp8 指 E4M3）；再大就溢出。
+
+    Raises:
+        DomainError: the format is unknown.
     """
     if dtype not in LARGEST:
         raise DomainError(f"unknown format {dtype!r}; known: {', '.join(LARGEST)}")

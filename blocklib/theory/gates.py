@@ -110,6 +110,9 @@ def swiglu_clamped(gate: Fraction, up: Fraction, limit: Fraction) -> Decimal:
     """One channel of SwiGLU with the gate's input capped from above and the value clamped on both sides.
 
     中文：一个通道的 SwiGLU，门的输入从上方截断，内容两侧截断。
+
+    Raises:
+        DomainError: ``limit`` is not positive.
     """
     cap = fraction(limit)
     if cap <= 0:
@@ -125,6 +128,9 @@ def swiglu_gpt_oss(gate: Fraction, up: Fraction, limit: Fraction) -> Decimal:
     """One channel of the clamped gate of gpt-oss: a steeper sigmoid, and one added to the value.
 
     中文：gpt-oss 的一个通道：sigmoid 更陡，内容截断后再加一。
+
+    Raises:
+        DomainError: ``limit`` is not positive.
     """
     cap = fraction(limit)
     if cap <= 0:
@@ -142,6 +148,9 @@ def gate_value(kind: Literal["glu", "bilinear", "reglu", "geglu", "swiglu"], gat
     """The factor that this member of the GLU family multiplies its value by, at this input of the gate.
 
     中文：GLU 家族这一成员的门在该输入处乘在内容上的系数。
+
+    Raises:
+        DomainError: ``kind`` is unknown.
     """
     if kind not in GATES:
         raise DomainError(f"unknown gate {kind!r}; known: {', '.join(GATES)}")
@@ -163,6 +172,9 @@ def gate_floor(kind: Literal["glu", "reglu", "geglu", "swiglu"]) -> Exact | floa
     """The greatest lower bound of this gate; that of a sigmoid is approached and not reached.
 
     中文：这种门的下确界；sigmoid 只会逼近它，不会取到。
+
+    Raises:
+        DomainError: the gate has no lower bound, or ``kind`` is unknown.
     """
     if kind in ("glu", "reglu"):
         return 0

@@ -62,6 +62,9 @@ def kv_sharing(n_heads: int, n_kv_heads: int) -> int | Fraction:
     key/value head for each query head would need; everything else equal.
 
     中文：query 头共用这么多个 KV 头时，KV 缓存是每个 query 头各配一个 KV 头时的几分之几；其余条件相同。
+
+    Raises:
+        DomainError: ``n_kv_heads`` is not positive or does not divide ``n_heads``.
     """
     at_least("n_kv_heads", n_kv_heads, 1)
     if n_kv_heads > n_heads or n_heads % n_kv_heads:

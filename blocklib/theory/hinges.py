@@ -22,6 +22,9 @@ def linear_regions(neurons: int, inputs: int) -> int:
     they lie in general position. On each piece the layer is affine.
 
     中文：一层 ReLU 神经元的折线最多能把这么多维的输入空间切成几块；一般位置时取到。每一块上这一层都是仿射函数。
+
+    Raises:
+        DomainError: a count is negative, or too large for the sum to be written out.
     """
     at_least("neurons", neurons, 0)
     at_least("inputs", inputs, 0)

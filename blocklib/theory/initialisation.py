@@ -20,6 +20,9 @@ def residual_init_std(std: Fraction, blocks: int) -> Exact:
     root of the number of writes, two a block.
 
     中文：写回残差流的那些矩阵的初始标准差：通常的值除以写入次数的平方根，每块两次。
+
+    Raises:
+        DomainError: ``std`` is not positive, or ``blocks`` is below one.
     """
     depth("blocks", blocks, 1)
     if fraction(std) <= 0:

@@ -20,6 +20,9 @@ def norm_output_size(size: Fraction, eps: Fraction) -> Exact:
     LayerNorm; gain one. Without epsilon it is one.
 
     中文：归一化的输出有多大，给定输入的大小：RMSNorm 看均方根，LayerNorm 看标准差，增益取一。没有 ε 时总是一。
+
+    Raises:
+        DomainError: ``size`` is not positive, or ``eps`` is negative.
     """
     size, eps = fraction(size), fraction(eps)
     if size <= 0 or eps < 0:

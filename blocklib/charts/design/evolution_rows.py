@@ -49,6 +49,7 @@ def widths(model: str) -> str:
 
 
 def ffn_row() -> tuple[Cell, ...]:
+    """FFN and activation, era by era: what it is, and what it leaves to be desired."""
     wide = [cited(f"ffn_width_perplexity?width={w}") for w in ("half", "base", "double")]
     short, full = (
         [cited(f"glu_log_perplexity?run={a}-{run}") for a in ("gelu", "swiglu")] for run in ("short", "full")
@@ -116,6 +117,7 @@ def ffn_row() -> tuple[Cell, ...]:
 
 
 def residual_row() -> tuple[Cell, ...]:
+    """The residual stream, era by era."""
     layers = model_layers(QWEN)
     writes, size = residual_writes(layers), num(stream_rms(layers))
     started = num(residual_init_std(INIT_STD, INIT_BLOCKS), 3)
@@ -138,8 +140,8 @@ def residual_row() -> tuple[Cell, ...]:
             ),
             Text(
                 f"所有层共用一条 **{num(model_width('gpt2-small'))}** 维的流读写，层一多就嫌窄（各家自述，没有公认的量法）",
-                f"all layers read and write one stream of width **{num(model_width('gpt2-small'))}**, which some teams "
-                "find tight in deep models; there is no agreed measure",
+                f"all layers read and write one stream of width **{num(model_width('gpt2-small'))}**, which labs report "
+                "to be tight in deep models; there is no agreed measure",
             ),
         ),
         Cell(
@@ -177,6 +179,7 @@ def residual_row() -> tuple[Cell, ...]:
 
 
 def norm_row() -> tuple[Cell, ...]:
+    """Kind and place of the norm, era by era."""
     width = model_width("gpt2-small")
     core = [num(norm_core_ops(kind, width)) for kind in ("layernorm", "rmsnorm")]
     head = model_head_dim(QWEN)
@@ -233,6 +236,7 @@ def norm_row() -> tuple[Cell, ...]:
 
 
 def gate_row() -> tuple[Cell, ...]:
+    """Gates, era by era, from none to those of attention's output."""
     without, gated = (cited(f"first_token_attention?gate={g}") for g in ("without", "with"))
     queries = query_width(QWEN)
     return (

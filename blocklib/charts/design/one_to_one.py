@@ -37,10 +37,12 @@ CONTEXTS = (512, 2048, 8192, 32_768, 131_072)
 
 @cache
 def stack(layout: str) -> Stack:
+    """The stack of a layout, by its key in ``EQUAL``; made once."""
     return Stack(EQUAL[layout])
 
 
 def billions(flops: int) -> str:
+    """FLOPs in billions, three decimals."""
     return num(flops / 10**9, 3)
 
 

@@ -24,6 +24,7 @@ GPT2 = ("gpt2-small", "gpt2-medium", "gpt2-large", "gpt2-xl", "gpt3-175b")
 
 
 def both(text: str) -> Text:
+    """The same characters in both languages."""
     return Text.same(text)
 
 

@@ -80,6 +80,9 @@ def read_shape(fields: Fields, kv_heads: int | None = None, head_dim: int | None
     Args:
         fields: of the config.
         kv_heads, head_dim: the family's own where the config names none; default the query heads, and d over them.
+
+    Raises:
+        CheckpointError: heads that do not divide the width, or KV heads that do not divide the heads.
     """
     d_model = fields.integer("hidden_size")
     n_heads = fields.integer("num_attention_heads", most=MOST_HEADS)
@@ -108,6 +111,9 @@ def read_layers(fields: Fields, n_layers: int, window: int | None, default: Call
         n_layers: number of layers.
         window: of the sliding ones.
         default: whether layer i slides where the config does not say.
+
+    Raises:
+        CheckpointError: unknown kinds, another number of them than layers, or sliding layers without a window.
     """
     kinds = fields.words("layer_types", n_layers, LAYER_KINDS)
     slides = [default(i) for i in range(n_layers)] if kinds is None else [kind == LAYER_KINDS[1] for kind in kinds]

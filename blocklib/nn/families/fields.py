@@ -102,7 +102,11 @@ class Fields:
         return self.values.get(name) is not None
 
     def take(self, name: str, default: Any, expected: str) -> Any:
-        """The raw value, or the default where the field is absent (or null, where the default is None)."""
+        """The raw value, or the default where the field is absent (or null, where the default is None).
+
+        Raises:
+            CheckpointError: the field is missing and has no default; the message says what was ``expected``.
+        """
         self.read.add(name)
         value = self.values.get(name, default)
         if value is REQUIRED:
@@ -110,7 +114,11 @@ class Fields:
         return value
 
     def integer(self, name: str, default: Any = REQUIRED, most: int = MOST) -> Any:
-        """A positive integer of at most ``most``."""
+        """A positive integer of at most ``most``.
+
+        Raises:
+            CheckpointError: missing without a default, no integer, or out of range.
+        """
         expected = f"an integer from 1 to {most:,}"
         value = self.take(name, default, expected)
         if value is None and default is None:
@@ -120,7 +128,11 @@ class Fields:
         return value
 
     def number(self, name: str, default: Any = REQUIRED, least: float = 0.0) -> Any:
-        """A finite number above ``least``."""
+        """A finite number above ``least``.
+
+        Raises:
+            CheckpointError: missing without a default, no number, not finite, or not above ``least``.
+        """
         expected = f"a number above {least:g}"
         value = self.take(name, default, expected)
         if value is None and default is None:
@@ -132,14 +144,22 @@ class Fields:
         return float(value)
 
     def flag(self, name: str, default: Any = REQUIRED) -> bool:
-        """True or false."""
+        """True or false.
+
+        Raises:
+            CheckpointError: missing without a default, or neither true nor false.
+        """
         value = self.take(name, default, "true or false")
         if not isinstance(value, bool):
             raise self.refuse(name, "true or false")
         return value
 
     def choice(self, name: str, known: Mapping[str, T], default: Any = REQUIRED) -> T:
-        """What a word stands for; the default is a word too."""
+        """What a word stands for; the default is a word too.
+
+        Raises:
+            CheckpointError: missing without a default, or no known word.
+        """
         expected = f"one of {', '.join(known)}"
         value = self.take(name, default, expected)
         if not isinstance(value, str) or value not in known:
@@ -147,14 +167,22 @@ class Fields:
         return known[value]
 
     def only(self, name: str, *allowed: Any) -> None:
-        """Accept the field with these values, or absent; any other means something that is not built."""
+        """Accept the field with these values, or absent; any other means something that is not built.
+
+        Raises:
+            CheckpointError: the field has any other value.
+        """
         self.read.add(name)
         value = self.values.get(name, allowed[0])
         if not any(type(value) is type(fine) and value == fine for fine in allowed):
             raise self.refuse(name, " or ".join(dict.fromkeys(map(_shown, allowed))))
 
     def words(self, name: str, count: int, known: tuple[str, ...]) -> list[str] | None:
-        """A list of ``count`` words, each a known one; None where absent."""
+        """A list of ``count`` words, each a known one; None where absent.
+
+        Raises:
+            CheckpointError: no list, another length, or an unknown word.
+        """
         value = self.take(name, None, "")
         if value is None:
             return None
@@ -166,7 +194,11 @@ class Fields:
         return value
 
     def group(self, name: str) -> Fields | None:
-        """The fields of an object inside; None where absent or null. It must be finished by itself."""
+        """The fields of an object inside; None where absent or null. It must be finished by itself.
+
+        Raises:
+            CheckpointError: the field is no object.
+        """
         value = self.take(name, None, "an object")
         if value is None:
             return None

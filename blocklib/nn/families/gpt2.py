@@ -31,7 +31,11 @@ INERT = frozenset(
 
 
 def build(fields: Fields) -> DecoderLM:
-    """A model of GPT-2's shape."""
+    """A model of GPT-2's shape.
+
+    Raises:
+        CheckpointError: a field is missing, wrong, or means something that is not built.
+    """
     d_model, n_heads = fields.integer("n_embd"), fields.integer("n_head", most=MOST_HEADS)
     if d_model % n_heads:
         raise fields.refuse("n_embd", f"a multiple of n_head = {n_heads}")

@@ -43,7 +43,11 @@ def build(fields: Fields) -> DecoderLM:
 
 
 def read_experts(fields: Fields, experts: int, k: int) -> tuple[int, int]:
-    """How many experts there are, and how many a token uses; the family's own where the config does not say."""
+    """How many experts there are, and how many a token uses; the family's own where the config does not say.
+
+    Raises:
+        CheckpointError: a token would use more experts than there are.
+    """
     n_experts = fields.integer("num_local_experts", experts, MOST_EXPERTS)
     used = fields.integer("num_experts_per_tok", k, MOST_EXPERTS)
     if used > n_experts:

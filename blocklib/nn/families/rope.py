@@ -41,6 +41,9 @@ def rope_of(group: Fields | None, head_dim: int, theta: float, context: int | No
         theta: base where the description names none.
         context: the config's ``max_position_embeddings``, the original context where none is named.
         fixed: whether the config names the base elsewhere, so that the description must agree.
+
+    Raises:
+        CheckpointError: an unknown kind, a base that contradicts the config's, or a number out of range.
     """
     if group is None:
         return RoPE(rope_frequencies(head_dim, theta))

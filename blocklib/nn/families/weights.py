@@ -22,7 +22,8 @@ FLOATS = ("F64", "F32", "F16", "BF16")
 class Layout:
     """A bijection between our tensors and a checkpoint's: ``pack`` makes theirs of ours, ``unpack`` ours of theirs.
 
-    Both take tensors and return a tuple of them. ``pack`` runs on tensors without data too, to tell the shapes.
+    Both take tensors of any shape (``(d_out, d_in)`` for a matrix) and return a
+    tuple of them. ``pack`` runs on tensors without data too, to tell the shapes.
     """
 
     pack: Callable[..., tuple[Tensor, ...]]
@@ -61,7 +62,7 @@ class Rule:
 class Spare:
     """A tensor that a checkpoint may hold besides: it must say what the model says anyway.
 
-    ``agrees`` gets the tensor and our parameters by name.
+    ``agrees`` gets the tensor, of any shape, and our parameters by name: ``{name: (d_out, d_in) tensor}``.
     """
 
     name: str
@@ -95,7 +96,7 @@ class Tensors:
         return self.files[name].get_slice(name).get_dtype()
 
     def read(self, name: str) -> Tensor:
-        """The data of a tensor."""
+        """The data of a tensor, in the shape that the checkpoint gives it: ``(d_out, d_in)`` for a matrix."""
         return self.files[name].get_tensor(name)
 
 

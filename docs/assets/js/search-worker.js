@@ -37,6 +37,9 @@
     return [...new Set(runs(text).flatMap((run) => (!isHan(run) ? [stem(number(run))] : run.length > 1 ? pairs(run) : [run])))];
   }
 
+  /* Lists at the back stand behind the pages that they list, the names of the code behind both. */
+  const weight = (url) => (url.startsWith("reference/api/") ? 0.2 : url.startsWith("reference/") ? 0.5 : 1);
+
   class Index {
     constructor(docs, MiniSearch) {
       this.docs = docs;
@@ -57,7 +60,7 @@
       if (!hits.length) hits = this.mini.search(text, { ...options, fuzzy: (word) => latin(word) && /^[a-z]{5,}$/.test(word) && 0.2 });
       const phrase = fold(text).trim();
       const exact = (hit) => { const doc = this.docs[hit.id]; return fold(`${doc.h || doc.p}\n${doc.t}`).includes(phrase) ? 1 : 0; };
-      const ranked = hits.map((hit) => ({ hit, score: hit.score * (1 + 2 * exact(hit)) * (this.docs[hit.id].u.startsWith("reference/") ? 0.5 : 1) })).sort((a, b) => b.score - a.score || a.hit.id - b.hit.id);
+      const ranked = hits.map((hit) => ({ hit, score: hit.score * (1 + 2 * exact(hit)) * weight(this.docs[hit.id].u) })).sort((a, b) => b.score - a.score || a.hit.id - b.hit.id);
       const pages = new Map();
       for (const { hit } of ranked.slice(0, limit)) {
         const doc = this.docs[hit.id], url = doc.u.split("#")[0];
