@@ -212,7 +212,7 @@ class Roofline:
         two bytes. None where no layer's cache grows."""
         grows = dict(flops.attention_pieces(self.config, self.form)).get(None)
         per_token = Fraction(self._cache.growing_per_token) * cache.dtype_bytes(self.kv_dtype)
-        return grows / per_token if grows and per_token else None
+        return grows / per_token if grows else None
 
     def weights_intensity(self, batch: int) -> Fraction:
         """FLOP per byte of weights read, in a step of ``batch`` tokens: the batch itself, for a dense model at two
@@ -231,7 +231,7 @@ class Roofline:
         state = self._cache.state * cache.dtype_bytes(self.state_dtype)
         one = self.sequence_bytes(context) - state  # read and written, stored once
         room = self.machine.memory * share - self.weight_bytes
-        return max(0, int(room // one)) if one else 0
+        return max(0, room // one) if one else 0
 
 
 def transfer_time(sent: int | Fraction, machine: Machine) -> Fraction:

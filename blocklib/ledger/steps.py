@@ -30,7 +30,7 @@ class Steps:
     Attributes:
         embedding: a projection out of a factorised table.
         encoder: the encoder's stack, before the decoder can finish.
-        mixers, ffns: sublayers of the main stack; where both run side by side, the longer one counts as both.
+        mixers, ffns: sublayers of the main stack; where both run side by side, the longer one stands among the mixers.
         head: what leads to the logits.
     """
 
@@ -94,9 +94,7 @@ def _block(layer: Layer, form: str, parallel: bool | None) -> tuple[int, int]:
     if isinstance(layer.ffn, MoE):  # router, in, out; with a width of its own, down beside the router and up at the end
         ffn = 3 if layer.ffn.latent is None else 4
     side_by_side = layer.norms == 1 if parallel is None else parallel
-    if side_by_side:
-        return (mixer, 0) if mixer >= ffn else (0, ffn)
-    return mixer, ffn
+    return (max(mixer, ffn), 0) if side_by_side else (mixer, ffn)
 
 
 def _mixer(mixer: Mixer, form: str) -> int:

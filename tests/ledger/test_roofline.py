@@ -212,6 +212,24 @@ def test_where_both_times_are_equal_no_batch_helps():
     assert Roofline(SHAPES["recurrent"], replace(even, bandwidth=even.bandwidth + 1)).last_compute_bound_context == inf
 
 
+def test_the_last_context_inside_windows_is_where_the_surplus_ends():
+    for peak in range(10**9, 12 * 10**9, 10**8):
+        line = Roofline(SHAPES["windows"], replace(BOX, peak=peak))
+        last = line.last_compute_bound_context
+        if last not in (0, inf):
+            assert line.compute_bound_batch(last) is None and line.compute_bound_batch(last - Fraction(1, 10**6)) > 0
+
+
+def test_no_room_and_the_last_bytes_of_room():
+    line = Roofline(BASE, BOX)
+    per_token = cache.kv_bytes_per_token(BASE, "bf16")
+    for more, fits in ((-1, None), (0, None), (1, Fraction(1, per_token)), (5 * per_token, 5)):
+        share = Fraction(line.weight_bytes + more, BOX.memory)
+        assert line.tokens_that_fit(share) == fits
+        assert line.sequences_that_fit(1, share) == int(fits or 0)
+    assert line.sequences_that_fit(0) == 0 and isinstance(line.sequences_that_fit(1), int)
+
+
 def test_the_least_machine():
     assert Machine("least", 1, 1, 1).ridge == 1
     for name in ("peak", "bandwidth", "memory"):

@@ -131,7 +131,7 @@ def test_longer_tails_and_heads():
     plain, indexed = (CompressedAttention(4, 4, 8, 2, 4, 8, 4, n, n) for n in (0, 2))
     assert steps.depth(one(plain)).mixers == 6 and steps.depth(one(indexed)).mixers == 7
     # Side by side the longer sublayer counts: four products of a latent mixture, four of attention; then six.
-    assert steps.depth(wide, parallel=True).total == 4 + 1
+    assert steps.depth(wide, parallel=True) == steps.Steps(0, 0, 4, 0, 1)
     assert steps.depth(one(plain, wide.layers[0].ffn), parallel=True).total == 6 + 1
     masked = one(HEADS, kind="encoder", embedding_width=4, extra_head=(Linear(16, 4),))
     assert steps.depth(masked) == steps.Steps(1, 0, 4, 2, 2) and steps.depth(masked).total == 9
@@ -154,7 +154,7 @@ def test_generating():
     assert steps.serial_steps(config, 1, 10) == steps.serial_steps(config, 1000, 10)
     assert [steps.token_forwards(n, False) for n in (0, 1, 2, 5)] == [0, 1, 3, 15] == [
         sum(range(n + 1)) for n in (0, 1, 2, 5)]  # fmt: skip
-    assert steps.token_forwards(7, True) == 7
+    assert steps.token_forwards(7, True) == 7 and isinstance(steps.token_forwards(3, False), int)
     for call in (lambda: steps.token_forwards(-1, True), lambda: steps.serial_steps(config, 0, 1),
                  lambda: steps.serial_steps(config, 1, 0)):  # fmt: skip
         with pytest.raises(DomainError):
