@@ -159,7 +159,7 @@ show.table(
 #
 # ## 怎样比才公平 { #fair }
 #
-# 第三个矩阵要钱。把带门与不带门的 FFN 放在一起比，中间都取 $4d$ 宽，行不行？
+# 第三个矩阵要钱。把带门与不带门的 FFN 放在一起比，内部都取 $4d$ 宽，行不行？
 
 # %% [markdown] lang="en"
 # /// claim | overflow-needs-both-halves
@@ -189,7 +189,7 @@ counts = {name: sum(p.numel() for p in layer.parameters())
           for name, layer in shapes.items()}
 
 show.table(
-    (Text("FFN", "FFN"), Text("中间宽度", "inner width"),
+    (Text("FFN", "FFN"), Text("内部宽度", "inner width"),
      Text("权重", "weights"), Text("相差", "difference")),
     [(name, layer.down.in_features, f"{counts[name]:,}",
       f"{counts[name] / base - 1:+.2%}")
@@ -198,13 +198,13 @@ show.table(
 
 # %% [markdown] lang="zh"
 # /// claim | same-width-is-no-match
-# 中间宽度都取 $4d$，带门的 FFN 比不带门的多 [50%][same] 的权重，赢了也说不清是赢在门上还是赢在个头上。宽 [256](given:d_model) 时，不带门的是 [524,288][plain] 个；把 $8d/3$ 凑成 [16](given:multiple_of) 的倍数，得 [688][rule]，[528,384][matched] 个，只多 [0.78%][excess]。
+# 内部宽度都取 $4d$，带门的 FFN 比不带门的多 [50%][same] 的权重，赢了也说不清是赢在门上还是赢在个头上。宽 [256](given:d_model) 时，不带门的是 [524,288][plain] 个；把 $8d/3$ 凑成 [16](given:multiple_of) 的倍数，得 [688][rule]，[528,384][matched] 个，只多 [0.78%][excess]。
 # ///
 #
 # 8d/3 是公平对照时的换算，不是规矩。真实的模型各取各的：
 #
 # /// exhibit | eight-thirds
-# **规则与模型。** 横条是中间宽度与宽度之比，虚线处参数相等。第一个滑块选模型，第二个决定凑成几的倍数；圆点是按规则那个模型该取的值。
+# **规则与模型。** 横条是内部宽度与残差流宽度之比，虚线处参数相等。第一个滑块选模型，第二个决定凑成几的倍数；圆点是按规则那个模型该取的值。
 # ///
 #
 # ## attention 为什么也要门 { #attention }

@@ -24,7 +24,7 @@ for layout in ("FFFFFF", "AAAAAA", "AFAFAF", "AAFAAF", "AFFAFF", "FAFFAF"):
         heard = (run(poked) - run(x))[0, -1].abs().max()
         a, b = torch.randn(2, 1, 1, d).double()    # one token each
         bend = (run(a + b) - run(a) - run(b)).abs().max()
-    rows.append((layout, f"{heard:.0e}", f"{bend:.0e}"))
+    rows.append((layout, f"{heard:.1g}", f"{bend:.1g}"))
 show.table((Text("次序", "order"),
             Text("别的位置传来", "from elsewhere"),
             Text("单个 token 不线性", "bend on one token")), rows)

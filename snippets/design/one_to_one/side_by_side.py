@@ -16,6 +16,6 @@ with torch.no_grad():
     after = first + two(first)
     joined = x + wide(x)
 show(Text("并排的两个，减去一个双倍宽的：", "side by side, minus one twice as wide:"),
-     f"{(beside - joined).abs().max():.0e}")
+     f"{(beside - joined).abs().max():.1g}")
 show(Text("先后的两个，减去一个双倍宽的：", "in sequence, minus one twice as wide:"),
-     f"{(after - joined).abs().max():.0e}")
+     f"{(after - joined).abs().max():.1g}")
