@@ -122,3 +122,21 @@ def three_sigma_from_range(spread: Fraction, runs: int, of: Literal["run", "diff
     中文：由重复运行的极差推出的三倍标准差：单次运行的，或两次运行之差的。
     """
     return 3 * sd_from_range(spread, runs) * (sqrt(2) if of == "difference" else 1)
+
+
+@fact(formula="threshold / (√2 · sd)", tests=("tests/lab/test_course.py::test_constants_of_control_charts",))
+def sigmas_of_difference(threshold: Fraction, spread: Fraction, runs: int) -> float:
+    """A threshold in standard deviations of the difference of two runs, worked out from the range of repeated runs.
+
+    中文：一个门槛等于两次运行之差的多少个标准差，由重复运行的极差推出。
+    """
+    return float(threshold) / (sd_from_range(spread, runs) * sqrt(2))
+
+
+@fact(formula="std / √(2 · layers)", tests=("tests/lab/test_course.py::test_start_of_residual_writes",))
+def residual_write_std(std: Fraction, layers: int) -> float:
+    """Initial standard deviation of a matrix that writes to the stream, when there are two writes a layer.
+
+    中文：每层两次写入时，写回残差流的矩阵的初始标准差。
+    """
+    return float(std) / sqrt(2 * layers)

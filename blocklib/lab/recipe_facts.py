@@ -10,7 +10,7 @@ from typing import Literal
 
 from blocklib.facts.registry import fact
 from blocklib.lab import power, report
-from blocklib.lab.arms import ARMS, BASE, rate
+from blocklib.lab.arms import ARMS, BASE, get, rate
 from blocklib.lab.questions import QUESTIONS
 
 _STACK = ("tests/lab/test_stack.py::test_base_has_the_counted_parameters",)
@@ -30,6 +30,15 @@ def lab_recipe(
     中文：实验室基准实验臂的一项尺寸或次数。
     """
     return BASE.layout.count("A") if item == "n_layers" else getattr(BASE, item)
+
+
+@fact(tests=("tests/lab/test_stack.py::test_parameters_are_matched",))
+def lab_inner_width(arm: str) -> int:
+    """Inner width of this arm's FFNs.
+
+    中文：该实验臂 FFN 的内部宽度。
+    """
+    return get(arm).d_ff
 
 
 @fact(tests=("tests/lab/test_queue.py::test_three_rates_come_first",))

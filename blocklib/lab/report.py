@@ -88,16 +88,16 @@ def seeds(ident: str) -> Cell:
 
 
 def comparisons(question: str) -> Table:
-    """The verdicts of a question: one row a comparison, the numbers only where there is a test."""
+    """The comparisons of a question that could be tested, a row each; the others stand in :func:`sentences` alone."""
     rows = []
     for row in summary.load()["questions"][question]:
+        if "mean" not in row:
+            continue
         first, second = get(row["first"]), get(row["second"])
-        cells: tuple[Cell, ...] = (NONE, NONE, NONE)
-        if "mean" in row:
-            digits = decimals(row["sd"] / row["pairs"] ** 0.5, row["low"], row["high"])
-            bounds = (signed(row[end], digits) for end in ("low", "high"))
-            cells = (signed(row["mean"], digits), " … ".join(bounds), p_value(row["p"]))
-        rows.append((first.label, second.label, *cells, VERDICTS[verdict_word(row)]))
+        digits = decimals(row["sd"] / row["pairs"] ** 0.5, row["low"], row["high"])
+        bounds = " … ".join(signed(row[end], digits) for end in ("low", "high"))
+        numbers = (signed(row["mean"], digits), bounds, p_value(row["p"]))
+        rows.append((first.label, second.label, *numbers, VERDICTS[verdict_word(row)]))
     head = (ARM, AGAINST, Text("损失之差，nat", "Loss difference, nats"), INTERVAL, Text("Holm 校正后的 p", "p after Holm"), Text("结论", "Verdict"))  # fmt: skip
     return head, rows
 
@@ -190,3 +190,21 @@ def warm_up() -> Table:
     tried = sorted({int(rung) for ident in PLACES for rung in summary.arm(ident)["sweep"]})
     rows = [(f"{rate(rung):.3g}", *(sweep_loss(ident, rung) for ident in PLACES)) for rung in tried]
     return (RATE, *(get(ident).label for ident in PLACES)), rows
+
+
+def say(*pairs: tuple[str, str]) -> Text:
+    """The verdicts on these pairs of arm and reference in words, as a Markdown list."""
+    rows = [summary.verdict(first, second) for first, second in pairs]
+    return Text(*("\n".join(f"- {row[lang]}" for row in rows) for lang in ("zh", "en")))
+
+
+def standing() -> Table:
+    """How far the lab is: verdicts of each question by kind."""
+    rows = []
+    for ident, question in QUESTIONS.items():
+        words = [verdict_word(row) for row in summary.load()["questions"][ident]]
+        tested = sum(word in ("above", "below", "same", "open") for word in words)
+        counts = (tested, words.count("lost"), words.count("unfinished"))
+        rows.append((question.label, *(f"{count}" if count else NONE for count in counts)))
+    head = (Text("问题", "Question"), Text("有判定", "Verdicts"), VERDICTS["lost"], VERDICTS["unfinished"])
+    return head, rows

@@ -65,7 +65,7 @@ def named(arm: Arm) -> Text:
 def _sentence(verdict: Verdict) -> Text:
     first, found = verdict.first.arm.label, verdict.comparison
     if verdict.kind == "unfinished":
-        return _running(verdict.first if not verdict.first.complete else verdict.second)
+        return _running(verdict)
     if verdict.kind == "lost":
         return _lost(verdict.first if verdict.first.lost else verdict.second)
     assert found is not None
@@ -85,11 +85,15 @@ def _sentence(verdict: Verdict) -> Text:
     return Text(f"{first.zh}：{said.zh}{interval.zh}。", f"{first.en}: {said.en}{interval.en}.")
 
 
-def _running(out: Outcome) -> Text:
-    done, all_ = len(out.losses) + out.lost, len(VERDICT_SEEDS)
+def _running(verdict: Verdict) -> Text:
+    out = verdict.first if not verdict.first.complete else verdict.second
+    done, all_, other = len(out.losses) + out.lost, len(VERDICT_SEEDS), verdict.second.arm
+    label, twin = out.arm.label, named(other)
+    more = out is verdict.first and other.id != BASE.id  # the same arm may stand in two comparisons
+    against = Text(f"（对照{twin.zh}）", f" against {twin.en}") if more else Text("", "")
     return Text(
-        f"{out.arm.label.zh}：还没有跑完，{all_} 个种子里完成了 {done} 个，不下结论。",
-        f"{out.arm.label.en}: still running, {done} of {all_} seeds done; no verdict yet.",
+        f"{label.zh}{against.zh}：还没有跑完，{all_} 个种子里完成了 {done} 个，不下结论。",
+        f"{label.en}{against.en}: still running, {done} of {all_} seeds done; no verdict yet.",
     )
 
 

@@ -48,6 +48,8 @@ def test_constants_of_control_charts(runs, constant):
     run, gap = (
         float(value(f"three_sigma_from_range?spread=0.016&runs={runs}&of={of}")) for of in ("run", "difference")
     )
+    of_gap = float(value(f"sigmas_of_difference?threshold=0.020&spread=0.016&runs={runs}"))
+    assert of_gap == pytest.approx(3 * 0.020 / gap)
     assert run == pytest.approx(3 * 0.016 / constant, rel=1e-3) and gap == pytest.approx(2**0.5 * run)
 
 
@@ -63,3 +65,11 @@ def test_recipe_facts_are_the_bases():
     assert value("lab_documents?part=all") == len(corpus.documents())
     assert value("lab_documents?part=validation") == len(corpus.split()[1])
     assert value("lab_rung?rung=1") == pytest.approx(3e-3) and value("lab_rung?rung=-1") == pytest.approx(4e-3 / 3)
+
+
+def test_start_of_residual_writes():
+    """As the stack draws them: the spread of many weights, not the formula."""
+    from blocklib.lab.stack import build
+
+    weights = build(REFERENCE, 3).ffn[1].down.weight
+    assert float(value("residual_write_std?std=0.02&layers=4")) == pytest.approx(float(weights.std()), rel=0.01)
