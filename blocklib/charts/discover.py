@@ -13,6 +13,7 @@ from blocklib.charts.model import ChartError
 from blocklib.problems import BlocklibError, nearest
 
 PACKAGE = Path(__file__).resolve().parent
+_READS = re.compile(r"^READS = \(([^)]*)\)", re.MULTILINE)  # files outside the library that a module's exhibits read
 _DECORATOR = re.compile(r'^@exhibit\(\s*"([^"]*)"', re.MULTILINE)
 
 
@@ -72,12 +73,25 @@ def load(id: str) -> Exhibit:
 def fingerprint(id: str) -> str:
     """Hash of everything the exhibit's markup and payload depend on: its module's closure and the renderers'.
 
+    Files outside the library count where the module names them: ``READS = ("docs/sources.bib",)``, patterns allowed.
+
     Raises:
         ChartError: there is no such exhibit.
     """
+    from hashlib import sha256
+
     from blocklib.facts.fingerprint import closure_hash
 
     ref = _refs().get(id) or discover().get(id)
     if ref is None:
         raise ChartError(f"no exhibit {id!r}")
-    return closure_hash(f"import {ref.module}\nimport blocklib.charts.html\nimport blocklib.charts.payload\n")
+    code = closure_hash(f"import {ref.module}\nimport blocklib.charts.html\nimport blocklib.charts.payload\n")
+    files = reads(ref.path)
+    return sha256(b"".join([code.encode(), *(file.read_bytes() for file in files)])).hexdigest() if files else code
+
+
+def reads(module: Path, root: Path = PACKAGE.parents[1]) -> list[Path]:
+    """The files under ``root`` that the literal ``READS`` of a module names, sorted."""
+    named = _READS.search(module.read_text(encoding="utf-8"))
+    patterns = re.findall(r'"([^"]+)"', named[1]) if named else []
+    return sorted({file for pattern in patterns for file in root.glob(pattern)})

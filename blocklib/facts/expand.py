@@ -31,7 +31,7 @@ def expand(markdown: str, numbers: PageNumbers, later: Mapping[str, str] | None 
         raise ValueError(f"{page.path}: the text to expand is not the end of the text that was checked")
     edits = [edit for item in page.items for edit in _edits(item, _markup(item, numbers)) if edit[0] >= shift]
     edits += [edit for link in page.later for edit in _edits(link, _plain_span(link, later or {})) if edit[0] >= shift]
-    edits += [edit for link in page.badges for edit in _edits(link, _badge(link, grades or {})) if edit[0] >= shift]
+    edits += [edit for link in page.badges for edit in _badge(link, page.source, grades or {}) if edit[0] >= shift]
     for start, end, text in sorted(edits, reverse=True):
         lines = page.source.count("\n", start, end)
         plain = plain[: start - shift] + text + "\n" * lines + plain[end - shift :]
@@ -50,13 +50,18 @@ def _plain_span(link: Later, later: Mapping[str, str]) -> tuple[str, str]:
     return f'<span class="tl-later" title="{escape(later[link.target])}">', "</span>"
 
 
-def _badge(link: Badge, grades: Mapping[str, tuple[str, str, str]]) -> tuple[str, str]:
-    if link.place.text_only:
-        return "", ""
-    if link.target not in grades:
-        return '<span class="tl-wrong">', "</span>"
+def _badge(link: Badge, source: str, grades: Mapping[str, tuple[str, str, str]]) -> list[tuple[int, int, str]]:
+    """The edits that make a badge of the link; brackets round it stay on its line."""
+    if link.place.text_only or link.target not in grades:
+        return _edits(link, ("", "") if link.place.text_only else ('<span class="tl-wrong">', "</span>"))
     css, address, title = map(escape, grades[link.target])
-    return f'<a class="{css}" href="{address}" title="{title}">', "</a>"
+    (start, opened), (closing, end) = link.opening, link.closing
+    before, after = f'<a class="{css}" href="{address}" title="{title}">', "</a>"
+    around = source[max(0, start - 1) : start] + source[end : end + 1]
+    if around in ("()", "（）"):
+        start, before = start - 1, f'<span class="tl-keep">{around[0]}{before}'
+        end, after = end + 1, f"{after}{around[1]}</span>"
+    return [(start, opened, before), (closing, end, after)]
 
 
 def _markup(item: Bound | Given, numbers: PageNumbers) -> tuple[str, str]:

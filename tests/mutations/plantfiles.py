@@ -114,8 +114,8 @@ ACCOUNT_FACTS = """\
 """
 
 
-def _page(title: str, text: str) -> str:
-    return f"---\ntitle: {title}\ndescription: {title}.\n---\n\n# {title} {{ #top }}\n\n{text}"
+def _page(title: str, text: str, front: str = "") -> str:
+    return f"---\ntitle: {title}\ndescription: {title}.\n{front}---\n\n# {title} {{ #top }}\n\n{text}"
 
 
 def _blocks(*names: str) -> str:
@@ -152,8 +152,8 @@ FILES = {
     "docs/primer/closing.en.md": _page(
         "Closing", "Weights are shared [proved](claim:paths-share).\n\nAnd again [proved](claim:paths-share).\n"
     ),
-    "docs/room/index.zh.md": _page("一室", _CHAPTERS.format("章", "第一", "第二")),
-    "docs/room/index.en.md": _page("A room", _CHAPTERS.format("chapter", "one", "two")),
+    "docs/room/index.zh.md": _page("一室", _CHAPTERS.format("章", "第一", "第二"), "essay: true\n"),
+    "docs/room/index.en.md": _page("A room", _CHAPTERS.format("chapter", "one", "two"), "essay: true\n"),
     **{f"docs/room/{name}.{lang}.md": _page(name, "一页。\n") for name in ("one", "two") for lang in ("zh", "en")},
     "docs/primer/evidence.zh.md": _page("证据", CLAIM_ZH),
     "docs/primer/evidence.en.md": _page("Evidence", CLAIM_EN),

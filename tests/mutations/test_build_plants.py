@@ -53,6 +53,7 @@ def test_control_the_copy_is_clean(site, check, control):
     badge = '<a class="tl-grade tl-grade--proved" href="../evidence/#claim-paths-share" title="'
     assert site.html("en/primer/closing").count(badge) == 2
     assert '<a href="one/">one</a> <small class="tl-minutes">1 min</small>' in site.html("en/room")
+    assert "Cite the essay" in site.html("en/room") and "Cite this page" in site.html("en/room/one")
 
 
 @pytest.mark.parametrize("plant", CHECKED, ids=lambda plant: plant.name)

@@ -107,6 +107,14 @@ def test_the_reader_sees_a_badge_with_a_link():
     assert plain("So [proved](claim:a-b).") == "So proved."
 
 
+@pytest.mark.parametrize("brackets", ["()", "（）"])
+def test_brackets_round_a_badge_stay_with_it(brackets):
+    text = f"x {brackets[0]}[proved](claim:a){brackets[1]}; ([proved](claim:a)]\n"
+    badge = '<a class="css" href="p.md" title="t">proved</a>'
+    shown = expand(text, numbers(text), None, {"a": ("css", "p.md", "t")})
+    assert shown == f'x <span class="tl-keep">{brackets[0]}{badge}{brackets[1]}</span>; ({badge}]\n'
+
+
 def test_where_no_link_can_stand_only_the_word_stays():
     text = "![so [proved](claim:a) it is](x.svg)\n"
     assert expand(text, numbers(text), None, {"a": ("css", "p.md", "t")}) == "![so proved it is](x.svg)\n"
