@@ -21,7 +21,7 @@ class Place:
     where: str
     section: int
     block: int
-    text_only: bool = False  # alt text, titles, attributes, front matter: no link can stand there
+    text_only: bool  # alt text, titles, attributes, front matter: no link can stand there
 
 
 class _Linked:
