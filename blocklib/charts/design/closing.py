@@ -130,6 +130,7 @@ MOVES = {
         "lu2019": Text("前后各半个 FFN（Macaron）", "half an FFN on either side (Macaron)"),
         "press2020": Text("打乱重排（三明治）", "reordered (sandwich)"),
         "chowdhery2022": Text("并排（PaLM）", "side by side (PaLM)"),
+        "acun2025": Text("搜出来的次序（Composer）", "a searched order (Composer)"),
         "qwen38": Text("多数层换成循环状态（Qwen3.8）", "a recurrent state in most layers (Qwen3.8)"),
     }),
     "residual": (Text("残差", "residual"), {
