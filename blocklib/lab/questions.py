@@ -13,10 +13,12 @@ from blocklib.text import Text
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, and which arm is compared with which: pairs of ids, the second the reference."""
+    """What is asked, in a sentence and in a few words, and which arm is compared with which: pairs of ids, the second
+    the reference."""
 
     id: str
     label: Text
+    name: Text
     pairs: tuple[tuple[str, str], ...]
 
 
@@ -26,42 +28,42 @@ def _against(reference: str, *arms: str) -> tuple[tuple[str, str], ...]:
 
 _ALL = (
     Question(
-        "parts", Text("少了哪一件，块就不成块", "Which part can a block not do without?"),
+        "parts", Text("少了哪一件，块就不成块", "Which part can a block not do without?"), Text("去掉一件", "one part gone"),
         _against("base", "no-residual", "no-ffn", "no-attention", "no-norm"),
     ),
     Question(
-        "activation", Text("换掉 SwiGLU 会怎样", "What does SwiGLU buy?"), _against("base", "gelu", "relu", "relu2")
+        "activation", Text("换掉 SwiGLU 会怎样", "What does SwiGLU buy?"), Text("激活函数", "activation"), _against("base", "gelu", "relu", "relu2")
     ),
     Question(
-        "ratio", Text("一比一的配比和先后次序，有多要紧", "How much do the ratio of sublayers and their order matter?"),
+        "ratio", Text("一比一的配比和先后次序，有多要紧", "How much do the ratio of sublayers and their order matter?"), Text("配比与次序", "ratio, order"),
         _against("base", "ratio-1-2", "ratio-2-1", "macaron", "sandwich-order", "parallel"),
     ),
     Question(
-        "projections", Text("四个投影、四个头，都要吗", "Are four projections and four heads all needed?"),
+        "projections", Text("四个投影、四个头，都要吗", "Are four projections and four heads all needed?"), Text("投影与头", "projections"),
         _against("base", "tied-qk", "tied-kv", "one-head"),
     ),
     Question(
-        "sharing", Text("各头能共用什么：K/V，还是 Q", "What can heads share: keys and values, or queries?"),
+        "sharing", Text("各头能共用什么：K/V，还是 Q", "What can heads share: keys and values, or queries?"), Text("各头共用", "sharing"),
         (*_against("base", "mqa", "gqa-2", "shared-q"), ("shared-q", "mqa")),
     ),
     Question(
-        "place", Text("归一化放在哪里，谁离不开预热", "Where does the norm go, and who needs warm-up?"),
+        "place", Text("归一化放在哪里，谁离不开预热", "Where does the norm go, and who needs warm-up?"), Text("归一化的位置", "norm's place"),
         (("pre-cold", "base"), ("post-warm", "base"), ("post-cold", "post-warm"), ("post-scaled", "post-warm"),
          ("pre-scaled", "base")),
     ),
     Question(
-        "norm", Text("用哪一种归一化", "Which norm?"),
+        "norm", Text("用哪一种归一化", "Which norm?"), Text("哪种归一化", "kind of norm"),
         _against("base", "layernorm", "gain-decay", "zero-gain-decay", "qk-norm"),
     ),
     Question(
-        "additions", Text("输出门与缩小的初始化，各值多少", "What do the output gate and the smaller start buy?"),
+        "additions", Text("输出门与缩小的初始化，各值多少", "What do the output gate and the smaller start buy?"), Text("门与初始化", "gate, start"),
         _against("base", "output-gate", "plain-init"),
     ),
     Question(
-        "depth", Text("该深一点，还是宽一点", "Deeper or wider?"),
+        "depth", Text("该深一点，还是宽一点", "Deeper or wider?"), Text("深与宽", "depth, width"),
         _against("base", "depth-2", "depth-3", "depth-7", "shared-layers"),
     ),
-    Question("mask", Text("训练时能不能不要因果 mask", "Can training do without the causal mask?"), _against("base", "no-mask")),
+    Question("mask", Text("训练时能不能不要因果 mask", "Can training do without the causal mask?"), Text("因果 mask", "causal mask"), _against("base", "no-mask")),
 )  # fmt: skip
 QUESTIONS = {question.id: question for question in _ALL}
 

@@ -13,7 +13,7 @@ from blocklib.lab import speed, summary
 from blocklib.lab.arms import ARMS, BASE, VERDICT_SEEDS, get, rate
 from blocklib.lab.figures import decimals, p_value, signed
 from blocklib.lab.questions import QUESTIONS
-from blocklib.text import Text
+from blocklib.text import LANGS, Text
 
 Cell = Text | str
 Table = tuple[tuple[Cell, ...], list[tuple[Cell, ...]]]
@@ -103,9 +103,9 @@ def comparisons(question: str) -> Table:
 
 
 def sentences(question: str) -> Text:
-    """The verdicts of a question in words, as a Markdown list."""
+    """The verdicts of a question in words, a paragraph each."""
     rows = summary.load()["questions"][question]
-    return Text(*("\n".join(f"- {row[lang]}" for row in rows) for lang in ("zh", "en")))
+    return Text(*("\n\n".join(row[lang] for row in rows) for lang in LANGS))
 
 
 def arms_of(question: str) -> tuple[str, ...]:
@@ -182,20 +182,27 @@ def rates() -> Table:
     return head, rows
 
 
-PLACES = ("base", "pre-cold", "pre-scaled", "post-warm", "post-cold", "post-scaled")
+PLACES = {  # in few words, for a table with a column each
+    "base": Text("pre，预热", "pre, warm"),
+    "pre-cold": Text("pre，不预热", "pre, cold"),
+    "pre-scaled": Text("pre，放大", "pre, scaled"),
+    "post-warm": Text("post，预热", "post, warm"),
+    "post-cold": Text("post，不预热", "post, cold"),
+    "post-scaled": Text("post，放大", "post, scaled"),
+}
 
 
 def warm_up() -> Table:
     """Norm's place, warm-up and rate: the sweep's runs, a row for every rate that any of these arms tried."""
     tried = sorted({int(rung) for ident in PLACES for rung in summary.arm(ident)["sweep"]})
     rows = [(f"{rate(rung):.3g}", *(sweep_loss(ident, rung) for ident in PLACES)) for rung in tried]
-    return (RATE, *(get(ident).label for ident in PLACES)), rows
+    return (RATE, *PLACES.values()), rows
 
 
 def say(*pairs: tuple[str, str]) -> Text:
-    """The verdicts on these pairs of arm and reference in words, as a Markdown list."""
+    """The verdicts on these pairs of arm and reference in words, a paragraph each."""
     rows = [summary.verdict(first, second) for first, second in pairs]
-    return Text(*("\n".join(f"- {row[lang]}" for row in rows) for lang in ("zh", "en")))
+    return Text(*("\n\n".join(row[lang] for row in rows) for lang in LANGS))
 
 
 def standing() -> Table:
@@ -205,6 +212,6 @@ def standing() -> Table:
         words = [verdict_word(row) for row in summary.load()["questions"][ident]]
         tested = sum(word in ("above", "below", "same", "open") for word in words)
         counts = (tested, words.count("lost"), words.count("unfinished"))
-        rows.append((question.label, *(f"{count}" if count else NONE for count in counts)))
-    head = (Text("问题", "Question"), Text("有判定", "Verdicts"), VERDICTS["lost"], VERDICTS["unfinished"])
+        rows.append((question.label, *map(str, counts)))
+    head = (Text("问题", "Question"), Text("有判定", "Verdict"), Text("没训起来", "Lost"), Text("还在跑", "Running"))
     return head, rows

@@ -59,7 +59,7 @@ def digits(comparison: Comparison) -> int:
 
 def named(arm: Arm) -> Text:
     """The arm as it stands inside a sentence: the base by its name, any other in quotation marks."""
-    return REFERENCE if arm.id == BASE.id else Text(f"「{arm.label.zh}」", f"“{arm.label.en}”")
+    return REFERENCE if arm.id == BASE.id else Text(f"「{arm.label.zh}」", f'"{arm.label.en}"')
 
 
 def _sentence(verdict: Verdict) -> Text:

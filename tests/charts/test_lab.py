@@ -163,7 +163,7 @@ def test_sweep_names_the_best_rate_and_marks_lost_runs():
         row = shown["arms"]["qk-norm"]
         row |= {"complete": False, "losses": {}, "sweep": {"0": 3.4, "1": 3.35}}
         load("rate-sweep")._memo.clear()
-        assert "“QK-norm” does best at **0.003** so far" in load("rate-sweep").state(arm="qk-norm").sentence.en
+        assert '"QK-norm" does best at **0.003** so far' in load("rate-sweep").state(arm="qk-norm").sentence.en
 
 
 @pytest.mark.parametrize(

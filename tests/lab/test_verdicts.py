@@ -42,7 +42,7 @@ def judged(mean: float, sd: float = 0.01, ident: str = "gelu", against: str = "b
         ),
         (
             judged(-0.2, 0.1, "post-cold", "post-warm"),
-            "post-norm, no warm-up: loss 0.20 nats below “post-norm, warm-up” "
+            'post-norm, no warm-up: loss 0.20 nats below "post-norm, warm-up" '
             "(95% interval before correction: −0.28 to −0.12).",
             "post-norm，不 warm-up：损失比「post-norm，warm-up」低 0.20 nat（校正前的 95% 区间：−0.28 到 −0.12）。",
         ),

@@ -29,9 +29,9 @@ def test_questions_print_their_verdicts(run_snippet, question):
     rows = summary.load()["questions"][question]
     for lang in ("zh", "en"):
         lines = run_snippet(f"lab/results/{question}.py", lang)
-        assert [line for line in lines if line.startswith("- ")] == [f"- {row[lang]}" for row in rows]
+        assert lines[: 2 * len(rows) - 1 : 2] == [row[lang] for row in rows]
         tested = sum("mean" in row for row in rows)
-        assert len(lines) == len(rows) + (tested + 2 if tested else 0)
+        assert len(lines) == 2 * len(rows) - 1 + (tested + 2 if tested else 0)
 
 
 def test_noise_prints_the_bases_losses(run_snippet):
@@ -80,5 +80,5 @@ def test_adding_an_arm_tells_the_mismatch(run_snippet):
 def test_state_counts_every_comparison(run_snippet):
     rows = [re.split(r"\s{2,}", line) for line in run_snippet("lab/results/state.py", "en")[2:]]
     assert len(rows) == len(QUESTIONS)
-    counted = sum(int(cell) for row in rows for cell in row[1:] if cell != "—")
+    counted = sum(int(cell) for row in rows for cell in row[1:])
     assert counted == sum(len(q.pairs) for q in QUESTIONS.values())

@@ -98,7 +98,7 @@ HEADS = {
 @exhibit(
     "lab-acceptance", number=39, title=Text("验收表", "The acceptance table"),
     controls=(
-        Range("question", Text("问题", "Question"), values=tuple(QUESTIONS), labels=tuple(q.label for q in QUESTIONS.values()),
+        Range("question", Text("问题", "Question"), values=tuple(QUESTIONS), labels=tuple(q.name for q in QUESTIONS.values()),
               default="parts"),
         Choice("metric", Text("横条", "Bars"), options=metrics(), default=LOSS),
     ),

@@ -36,7 +36,7 @@ def pair_labels() -> tuple[Text, ...]:
 def quoted(ident: str) -> Text:
     """An arm inside a sentence: the base by its name, any other in quotation marks."""
     label = get(ident).label
-    return Text("基准", "the base") if ident == BASE.id else Text(f"「{label.zh}」", f"“{label.en}”")
+    return Text("基准", "the base") if ident == BASE.id else Text(f"「{label.zh}」", f'"{label.en}"')
 
 
 def verdict(question: str, arm: str, reference: str) -> dict[str, Any]:
