@@ -140,8 +140,8 @@ def residual_row() -> tuple[Cell, ...]:
             ),
             Text(
                 f"所有层共用一条 **{num(model_width('gpt2-small'))}** 维的流读写，层一多就嫌窄（各家自述，没有公认的量法）",
-                f"all layers read and write one stream of width **{num(model_width('gpt2-small'))}**, which labs report "
-                "to be tight in deep models; there is no agreed measure",
+                f"all layers read and write one stream of width **{num(model_width('gpt2-small'))}**, which some teams "
+                "find tight in deep models; there is no agreed measure",
             ),
         ),
         Cell(

@@ -42,7 +42,7 @@ def stack(layout: str) -> Stack:
 
 
 def billions(flops: int) -> str:
-    """FLOPs in billions, three decimals."""
+    """FLOPs in billions, three significant digits."""
     return num(flops / 10**9, 3)
 
 
