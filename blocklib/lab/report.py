@@ -21,9 +21,8 @@ Table = tuple[tuple[Cell, ...], list[tuple[Cell, ...]]]
 NONE = "—"
 ARM, RATE, SEEDS = Text("实验臂", "Arm"), Text("学习率", "Rate"), Text("种子", "Seeds")
 LOSS, PARAMETERS = Text("验证损失", "Validation loss"), Text("参数", "Parameters")
-AGAINST, GAP = Text("参照", "Reference"), Text("差", "Difference")
+GAP = Text("差", "Difference")
 TRAINED = Text("训起来的种子", "Seeds that trained")
-INTERVAL = Text("校正前的 95% 区间", "95% interval before correction")
 VERDICTS = {
     "above": Text("更高", "above"),
     "below": Text("更低", "below"),
@@ -93,12 +92,12 @@ def comparisons(question: str) -> Table:
     for row in summary.load()["questions"][question]:
         if "mean" not in row:
             continue
-        first, second = get(row["first"]), get(row["second"])
+        label, other = get(row["first"]).label, row["second"]
+        name = label if other == BASE.id else Text(f"{label.zh}（对 {other}）", f"{label.en} (to {other})")
         digits = decimals(row["sd"] / row["pairs"] ** 0.5, row["low"], row["high"])
-        bounds = " … ".join(signed(row[end], digits) for end in ("low", "high"))
-        numbers = (signed(row["mean"], digits), bounds, p_value(row["p"]))
-        rows.append((first.label, second.label, *numbers, VERDICTS[verdict_word(row)]))
-    head = (ARM, AGAINST, Text("损失之差，nat", "Loss difference, nats"), INTERVAL, Text("Holm 校正后的 p", "p after Holm"), Text("结论", "Verdict"))  # fmt: skip
+        numbers = (signed(row["mean"], digits), f"{row['floor']:.{digits}f}", p_value(row["p"]))
+        rows.append((name, *numbers, VERDICTS[verdict_word(row)]))
+    head = (ARM, Text("差，nat", "Difference"), Text("可分辨", "Resolvable"), Text("p（Holm）", "p (Holm)"), Text("判定", "Verdict"))  # fmt: skip
     return head, rows
 
 

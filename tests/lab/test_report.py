@@ -73,9 +73,10 @@ def test_finished_arms_show_mean_and_spread_to_the_digits_they_have():
         words = {row[0].en: row for row in rows}
         for row in shown["questions"]["activation"]:
             cells = words[ARMS[row["first"]].label.en]
-            assert float(cells[2].replace("−", "-")) == pytest.approx(row["mean"], abs=0.006)
+            assert float(cells[1].replace("−", "-")) == pytest.approx(row["mean"], abs=0.006)
+            assert float(cells[2]) == pytest.approx(row["floor"], abs=0.006)
             assert cells[-1] == report.VERDICTS[report.verdict_word(row)]
-        assert [h.en for h in head][2] == "Loss difference, nats"
+        assert [h.en for h in head] == ["Arm", "Difference", "Resolvable", "p (Holm)", "Verdict"]
 
 
 def test_sentences_and_tables_print_the_same_digits():
@@ -83,8 +84,11 @@ def test_sentences_and_tables_print_the_same_digits():
         for question in QUESTIONS:
             said = {(r["first"], r["second"]): r["en"] for r in shown["questions"][question] if "mean" in r}
             for sentence, row in zip(said.values(), report.comparisons(question)[1], strict=True):
-                low, high = row[3].split(" … ")
-                assert f"{low} to {high}" in sentence
+                digits = len(row[1].partition(".")[2])
+                low, high = re.search(r"correction: ([+−][\d.]+) to ([+−][\d.]+)\)", sentence).groups()
+                assert len(low.partition(".")[2]) == len(high.partition(".")[2]) == digits
+                if "nats above" in sentence or "nats below" in sentence:
+                    assert f"loss {row[1][1:]} nats" in sentence
 
 
 def test_rates_put_the_bases_rate_beside_each_own():

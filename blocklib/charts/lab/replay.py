@@ -52,8 +52,7 @@ def reach(key: str, causal: bool = True) -> tuple[float, float]:
     low = min((v for b in found for v in b[0] if v > 0), default=3.3 if key == "curve" else 0.3)
     high = max((v for b in found for v in b[2]), default=6.0 if key == "curve" else 20.0)
     if key == "curve":
-        bottom, roof = floor(low * 5 - 0.5) / 5 if causal else 0.0, max(high, summary.load()["corpus"]["unigram_floor"])
-        return bottom, roof + 0.25 * (roof - bottom)  # above it stand the arms that have nothing to draw
+        return floor(low * 5 - 0.5) / 5 if causal else 0.0, max(high, summary.load()["corpus"]["unigram_floor"])
     return 10 ** (floor(log10(low) * 4) / 4), 10 ** ((floor(log10(high) * 4) + 1) / 4)
 
 
@@ -77,7 +76,9 @@ def drawn(ident: str, key: str, role: str, first: int, step: int) -> list[Series
 def curve(arm: str, reference: str) -> tuple[Chart, Text, Table]:
     """Validation loss along the runs."""
     floors, last = summary.load()["corpus"], EVERY * 10
-    low, high = reach("curve", get(arm).causal and get(reference).causal)
+    low, roof = reach("curve", get(arm).causal and get(reference).causal)
+    idle = [ident for ident in (arm, reference) if band(ident, "curve") is None]
+    high = roof + (0.25 if idle else 0.08) * (roof - low)  # what has nothing to draw is named above
     series = [
         Series(word, x=[], y=[floors[key]], mark="rule", role="c0", end=word)
         for key, word in (
@@ -86,7 +87,6 @@ def curve(arm: str, reference: str) -> tuple[Chart, Text, Table]:
         )
     ]
     made = [*drawn(reference, "curve", REFERENCE, EVERY, EVERY), *drawn(arm, "curve", ARM, EVERY, EVERY)]
-    idle = [ident for ident in (arm, reference) if band(ident, "curve") is None]
     series += [*made, *waiting(idle, 4, [high - (high - low) * share for share in (0.04, 0.11)])]
     ends, cells = [], []
     for ident in (arm, reference):
