@@ -71,8 +71,8 @@ def evidence_by_chapter(chapter: str, by: str) -> State:
     name = CHAPTERS[chapter]
     sentence = Text(
         f"「{name.zh}」一章有 **{totals[chapter]}** 条断言：{zh}。全篇 **{sum(totals.values())}** 条：{all_zh}。",
-        f"The chapter “{name.en}” makes **{totals[chapter]}** claims: {en}. The whole essay makes "
-        f"**{sum(totals.values())}**: {all_en}.",
+        f"{name.en[0].upper()}{name.en[1:]}: **{totals[chapter]}** claims, of them {en}. The whole essay: "
+        f"**{sum(totals.values())}**, of them {all_en}.",
     )
     mark = {slug: "▸ " if slug == chapter else "" for slug in slugs}
     rows = [
@@ -87,7 +87,7 @@ def evidence_by_chapter(chapter: str, by: str) -> State:
               y=Axis(categories=[Text(f"{mark[slug]}{CHAPTERS[slug].zh}", f"{mark[slug]}{CHAPTERS[slug].en}") for slug in slugs]),
               totals=[num(totals[slug]) for slug in slugs],
               summary=Text(f"每章一条，按{'证据等级' if by == 'grade' else '账本'}分段；「{name.zh}」一章共 {totals[chapter]} 条断言。",
-                           f"One bar a chapter, split by {by}; the chapter “{name.en}” makes {totals[chapter]} claims.")),
+                           f"One bar a chapter, split by {by}; {totals[chapter]} claims in the chosen one, {name.en}.")),
         sentence,
         Table((Text("章", "Chapter"), *(label for label, _ in kinds.values()), Text("断言", "Claims")), rows, total=len(slugs)),
     )  # fmt: skip
@@ -171,6 +171,15 @@ def moves(part: str) -> list[tuple[int, Text, str]]:
     return sorted(((year(key), words, key) for key, words in MOVES[part][1].items()), key=lambda move: move[0])
 
 
+def spread(found: list[tuple[int, Text, str]], row: int) -> list[tuple[int, float, Text]]:
+    """(year, height, what was done): moves of one year stand above one another in their row."""
+    years = [when for when, _, _ in found]
+    return [
+        (when, row + 0.24 * (years[:i].count(when) - (years.count(when) - 1) / 2), words)
+        for i, (when, words, _) in enumerate(found)
+    ]
+
+
 @exhibit(
     "moved-since-2017", number=77, title=Text("从 2017 年起，动了什么？", "What has moved since 2017?"),
     controls=(
@@ -183,8 +192,8 @@ def moved_since_2017(part: str, until: int) -> State:
     """One point for each way that a source has tried, by year and part; one part in words, up to a year."""
     parts, name = tuple(MOVES), MOVES[part][0]
     seen = {p: [move for move in moves(p) if move[0] <= until] for p in parts}
-    others = [(when, parts.index(p), words) for p in parts if p != part for when, words, _ in seen[p]]
-    own = [(when, parts.index(part), words) for when, words, _ in seen[part]]
+    others = [point for p in parts if p != part for point in spread(seen[p], parts.index(p))]
+    own = spread(seen[part], parts.index(part))
     series = [
         Series(label, x=[x for x, _, _ in at], y=[y for _, y, _ in at], mark="points", role=role, notes=[w for _, _, w in at])
         for label, at, role in ((Text("其他部件", "other parts"), others, "ghost"), (name, own, "c1"))
