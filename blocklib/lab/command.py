@@ -15,14 +15,14 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: list[str]) -> int:
-    """The training lab.
+    """usage: python -m blocklib lab run|status|summary|check|speed|reference
 
     lab run [--only ARM …] [--workers N] [--minutes M]   make what is missing; stop and start it at will
     lab status                                           what each arm has and lacks
     lab summary                                          write summary.json, what pages read, from the kept runs
     lab check                                            re-run the first steps of one run and compare
-    lab speed                                            the quiet pass: tokens/s as ratios, into speed.json; about half an hour
-    lab reference [--minutes M]                          train the reference model; about an hour, resumes
+    lab speed                                            the quiet pass: tokens/s as ratios, into speed.json
+    lab reference [--minutes M]                          train the reference model, about an hour; resumes
     """
     parser = _Parser(prog="python -m blocklib lab", add_help=False)
     parser.add_argument("verb", choices=tuple(VERBS))

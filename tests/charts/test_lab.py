@@ -118,10 +118,12 @@ def test_lost_runs_are_shown_as_lost_and_never_averaged():
         assert {row[1] for row in state.table.rows} == {"—"} and {row[3] for row in state.table.rows} == {"—"}
         assert "nothing to compare" in state.sentence.en
         state = load("lab-replay").state(pair=never)
-        assert "after 300 steps" in state.sentence.en and "8 of which did not train" in state.sentence.en
+        assert "stands between **5." in state.sentence.en and "after 300 steps" in state.sentence.en
+        assert "8 of which did not train" in state.sentence.en
         assert [row[1] for row in state.table.rows][3:] == ["—"] * 7
         state = load("lab-replay").state(pair=sometimes, view="seeds")
         assert [row[1] for row in state.table.rows][:3] == ["—"] * 3 and "nothing is averaged" in state.sentence.en
+        assert '"no norm" (**8 seeds' in state.sentence.en, "no mean beside it"
         table = {row[0].en: row for row in load("lab-acceptance").state().table.rows}
         assert table["no norm"][1] == "—" and table["no norm"][-1] == "3" and table["no residual"][-1] == "8"
         assert "**3/8 lost**" in load("lab-acceptance").state().sentence.en

@@ -58,7 +58,7 @@ def how_far(ident: str) -> Text:
     if not summary.arm(ident)["complete"]:
         return Text(f"**还在跑，{done}/{all_} 个种子**", f"**still running, {done} of {all_} seeds**")
     if lost:
-        return Text(f"{all_} 个种子，{lost} 个没有训起来", f"{all_} seeds, {lost} of which did not train")
+        return Text(f"**{all_} 个种子，{lost} 个没有训起来**", f"**{all_} seeds, {lost} of which did not train**")
     return Text(f"{all_} 个种子", f"{all_} seeds")
 
 

@@ -95,7 +95,17 @@ def curve(arm: str, reference: str) -> tuple[Chart, Text, Table]:
         if found is None:
             ends.append(Text(f"{quoted(ident).zh}（{how_far(ident).zh}）", f"{quoted(ident).en} ({how_far(ident).en})"))
             continue
-        where = EVERY * len(found[1])
+        where, lost = EVERY * len(found[1]), summary.arm(ident)["lost"]
+        if lost:  # what trained and what did not have no common level
+            low_end, high_end = found[0][-1], found[2][-1]
+            ends.append(
+                Text(
+                    f"{quoted(ident).zh}在第 {num(where)} 步介于 **{low_end:.2f}** 与 **{high_end:.2f}** 之间（{how_far(ident).zh}）",
+                    f"{quoted(ident).en} stands between **{low_end:.2f}** and **{high_end:.2f}** after {num(where)} steps "
+                    f"({how_far(ident).en})",
+                )
+            )
+            continue
         ends.append(
             Text(
                 f"{quoted(ident).zh}在第 {num(where)} 步是 **{found[1][-1]:.2f}**（{how_far(ident).zh}）",
@@ -202,7 +212,8 @@ def seeds(arm: str, reference: str) -> tuple[Chart, Text, Table]:
         series.append(Series(name, x=[x], y=[height], mark="label", role=role, labels=[text], place=place))
     means = []
     for ident in (arm, reference):
-        value = f" **{mean(found[ident].values()):.3f}**" if found[ident] else ""
+        whole = report.losses(ident)  # no mean of a part, and none where runs were lost
+        value = f" **{mean(whole.values()):.3f}**" if whole else ""
         means.append(
             Text(
                 f"{quoted(ident).zh}{value}（{how_far(ident).zh}）", f"{quoted(ident).en}{value} ({how_far(ident).en})"
