@@ -81,7 +81,7 @@ class Lesson:
 
     def page(self, lang: str) -> str:
         """The Markdown page of one language; a code cell is an executed fence that names its number."""
-        rows = [""] * (self.lines + 1)
+        rows = [""] * self.lines
         for number, text in self.front[lang].items():
             rows[number - 1] = text
         for cell in self.cells:

@@ -102,3 +102,53 @@ def test_code_and_the_other_language_leave_a_signature_alone():
     ]
     assert hashes(LESSON.replace("导语", "引子"))[1] == en and hashes(LESSON.replace("导语", "引子"))[0] != zh
     assert hashes(LESSON.replace("A try", "A test"))[1] != en
+
+
+SHORT = """# ---
+# title.zh: 一
+# title.en: One
+# ---
+
+# %% [markdown] lang="zh"
+# 甲
+# 乙
+
+# %% [markdown] lang="en"
+# A
+# B
+
+# %%
+x = "```"
+
+# %% [markdown] lang="zh"
+# 丙
+
+# %% [markdown] lang="en"
+# C"""
+
+
+def test_a_short_lesson_to_the_letter():
+    lesson = lessons.read(SHORT)
+    code = '````python exec="on" cell="1"\nx = "```"\n````\n'
+    assert lesson.page("zh") == "---\ntitle: 一\n\n---\n\n\n甲\n乙\n" + "\n" * 5 + code + "\n丙\n"
+    assert lesson.page("en") == "---\n\ntitle: One\n---\n" + "\n" * 6 + "A\nB\n\n" + code + "\n" * 4 + "C\n"
+    assert [(c.lang, c.number, c.line, c.end) for c in lesson.cells] == [
+        ("zh", 0, 7, 10), ("en", 0, 11, 14), ("", 1, 15, 17), ("zh", 0, 18, 20), ("en", 0, 21, 22)]  # fmt: skip
+    assert lesson.faults == ()
+    assert '\n```python exec="on" cell="1"\nx = "a"\n```\n' in lessons.read(SHORT.replace('"```"', '"a"')).page("zh")
+
+
+@pytest.mark.parametrize(("source", "faults"), [
+    ("# ---\n# ---\n\n# %%\nx = 1\n", []), ("# ---\nx\n# title.fr: a\ny\n# ---\n\n# %%\nx = 1", [2, 3, 4]),
+    ("# ---\n# ---\n\n# %%\nx = 1\n\n# %%", [7]), ("# ---\n# ---\n\n# %%\n\n\n", [4]),
+])  # fmt: skip
+def test_front_matter_and_empty_cells(source, faults):
+    assert where(lessons.read(source)) == faults
+
+
+def test_only_pages_of_lessons_are_told_by_another_name(tmp_path):
+    (tmp_path / "docs/lab").mkdir(parents=True)
+    (tmp_path / PATH).write_text(LESSON, "utf-8")
+    said = "docs/other.en.md:4 and docs/other.zh.md; docs/lab/first.en.md: no"
+    assert [p.message for p in lessons.told(tmp_path, [Problem("docs/other.en.md", 3, said)])] == [
+        f"docs/other.en.md:4 and docs/other.zh.md; {PATH} (en): no"]  # fmt: skip

@@ -98,12 +98,74 @@ def test_differences():
     assert lock.differences(old, new) == [
         "a: locked 1 but recomputed 2", "c: the lock file is stale, its value still holds", "e: not in the lock file"
     ]  # fmt: skip
+    noise = Measured(Fraction(1), Fraction(1, 10))
+    for value, same in ((Measured(Fraction("1.1"), Fraction(1, 20)), True), (Measured(Fraction("1.11"), Fraction(1, 10)), False),
+                        (Fraction(1), False)):  # fmt: skip
+        assert (lock.differences({"a": entry(noise)}, {"a": entry(value)}) == []) is same
+        assert (lock.differences({"a": entry(value)}, {"a": entry(noise)}) == []) is same
+
+
+def test_the_file_is_sorted_and_readable(tmp_path):
+    path = tmp_path / "lock.json"
+    lock.write(path, {"b": {"value": 1, "fingerprint": "中"}, "a": {"value": 2, "fingerprint": "y"}})
+    assert path.read_text("utf-8") == (
+        '{\n "a": {\n  "fingerprint": "y",\n  "value": 2\n },\n "b": {\n  "fingerprint": "中",\n  "value": 1\n }\n}\n')  # fmt: skip
+    assert lock.load(path)["a"] == {"value": 2, "fingerprint": "y"} and [p.name for p in tmp_path.iterdir()] == [
+        "lock.json"
+    ]
 
 
 def test_listing(site):
     lines, faults = lock.listing(site)
     assert faults == [] and len(lines) == len(site.names())
     assert any(line.split() == ["slow_one(seed:", "int)", "-", "measured", "slow", "Slow."] for line in lines)
+
+
+FACT = '@fact()\ndef {}():\n    """A.\n\n    中文：甲。\n    """\n'
+
+
+def test_long_names_do_not_widen_the_listing(tmp_path):
+    registry = make_library(tmp_path, "")
+    (registry.root / registry.package / "theory.py").write_text("", encoding="utf-8")
+    names = ["a" * 58, "b" * 59, "c"]
+    (registry.root / registry.package / "more.py").write_text("".join(map(FACT.format, names)), encoding="utf-8")
+    lines, faults = lock.listing(registry)
+    assert lines == [
+        "a" * 58 + "()  -  computed  A.",
+        "b" * 59 + "()  -  computed  A.",
+        "c()" + " " * 59 + "-  computed  A.",
+    ]
+    assert faults == []
+    (registry.root / registry.package / "more.py").write_text(
+        "".join(map(FACT.format, names)) + "@fact()\ndef ab(x):\n    ...\n", encoding="utf-8")  # fmt: skip
+    lines, faults = lock.listing(Registry(registry.root, registry.package))
+    assert len(lines) == 3 and len(faults) == 1 and "'x' has no annotation" in faults[0]
+
+
+def test_locking_and_checking_by_command(site, monkeypatch, capsys):
+    def said(*argv):
+        code = lock.main([*argv])
+        return code, capsys.readouterr().out
+
+    monkeypatch.setattr("blocklib.facts.lock.registry_for", lambda root: site)
+    monkeypatch.chdir(site.root)
+    path = site.folder / "lock.json"
+    assert said("--lock") == (0, "lock.json: 2 slow facts\n") and sorted(lock.load(path)) == [
+        "slow_one?seed=3", "slow_one?seed=6"]  # fmt: skip
+    assert said("--check") == (0, "2 slow facts recomputed, 0 differ\n")
+    entries = lock.load(path)
+    entries["slow_one?seed=3"]["value"] = 5
+    lock.write(path, entries)
+    assert said("--check") == (
+        1, "slow_one?seed=3: locked 5 but recomputed 1\n2 slow facts recomputed, 1 differ\n")  # fmt: skip
+    for page in (site.root / "docs").iterdir():
+        page.write_text("", encoding="utf-8")
+    assert said("--lock") == (0, "lock.json: 0 slow facts\n") and lock.load(path) == {}
+    path.unlink()
+    assert said("--lock") == (0, "lock.json: 0 slow facts\n") and not path.exists()
+    (site.root / site.package / "more.py").write_text("@fact()\ndef ab(x):\n    ...\n", encoding="utf-8")
+    monkeypatch.setattr("blocklib.facts.lock.registry_for", lambda root: Registry(site.root, site.package))
+    assert lock.main([]) == 1 and "'x' has no annotation" in capsys.readouterr().err
 
 
 def test_commands(capsys):
