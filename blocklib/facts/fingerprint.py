@@ -2,7 +2,8 @@
 
 The hash covers the transitive first-party imports (read from the syntax tree, nothing is imported) and the
 data files (``*.toml``, ``*.json``) that stand in the packages of those modules. Reads are memoised by path,
-modification time and size, so a second call in one process only looks at the files' dates.
+modification time and size, so a second call in one process only looks at the files' dates; between :func:`hold`
+and :func:`release` not even at those.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import ast
 import hashlib
 import os
 import re
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, wraps
 from pathlib import Path
+from typing import Any
 
 from blocklib.problems import BlocklibError
 
@@ -79,8 +81,41 @@ def imports_of(source: str, filename: str = "<source>") -> list[Import]:
 
 
 _memo: dict[str, tuple[tuple[int, int], str, list[Import]]] = {}
+_held: dict[tuple, Any] | None = None
 
 
+def hold() -> None:
+    """Look at each file and folder once from now on: to a build the library is as the build found it."""
+    global _held
+    _held = {}
+
+
+def release() -> None:
+    """Look at the files again at every call."""
+    global _held
+    _held = None
+
+
+def _holdable(function: Callable) -> Callable:
+    """Memoise ``function`` by its arguments while files are held, and else while the outermost call lasts."""
+
+    @wraps(function)
+    def once(*args):
+        if _held is None:
+            hold()
+            try:
+                return once(*args)
+            finally:
+                release()
+        key = (function, *args)
+        if key not in _held:
+            _held[key] = function(*args)
+        return _held[key]
+
+    return once
+
+
+@_holdable
 def _read(path: Path) -> tuple[str, list[Import]]:
     """Digest of the file, and its imports where it is a module; memoised by modification time and size."""
     stat = os.stat(path)
@@ -95,6 +130,7 @@ def _read(path: Path) -> tuple[str, list[Import]]:
     return digest, found
 
 
+@_holdable
 def module_path(name: str, root: Path = ROOT) -> Path | None:
     """File of a first-party module (``a.b`` → ``a/b.py`` or ``a/b/__init__.py`` under ``root``), else None."""
     base = os.path.join(root, *name.split("."))
@@ -112,76 +148,96 @@ def _absolute(item: Import, package: str) -> str:
     return ".".join([*base, item.module] if item.module else base)
 
 
-class _Walk:
-    """The transitive closure of first-party modules, dotted name → file."""
-
-    def __init__(self, root: Path):
-        self.root, self.modules = root, {}
-        self.lazy_done: set[tuple[str, str]] = set()
-
-    def add(self, name: str) -> bool:
-        """Add a module and its parent packages; False where it is not first-party."""
-        if name in self.modules:
-            return True
-        path = module_path(name, self.root)
-        if path is None:
-            return False
-        self.modules[name] = path
-        if "." in name:
-            self.add(name.rpartition(".")[0])
-        self.follow([i for i in _read(path)[1] if not i.lazy], self.package(name))
-        return True
-
-    def package(self, name: str) -> str:
-        path = self.modules[name]
-        return name if path.name == "__init__.py" else name.rpartition(".")[0]
-
-    def follow(self, items: Iterable[Import], package: str) -> None:
-        for item in items:
-            module = _absolute(item, package)
-            if not item.names:
-                # `import a.b` where b is an attribute of a: the nearest real module counts.
-                while module and not self.add(module):
-                    module = module.rpartition(".")[0]
-                continue
-            if module in MARKERS and set(item.names) <= MARKERS[module]:
-                continue
-            if not module or not self.add(module):
-                continue
-            for name in item.names:
-                if not self.add(f"{module}.{name}"):
-                    self.lazy_attribute(module, name)
-
-    def lazy_attribute(self, module: str, name: str) -> None:
-        if (module, name) in self.lazy_done:
-            return
-        self.lazy_done.add((module, name))
-        lazy = [i for i in _read(self.modules[module])[1] if i.lazy and (name in i.names or name == "*")]
-        self.follow(lazy, self.package(module))
+@_holdable
+def _leads_to(name: str, root: Path) -> frozenset[str]:
+    """The first-party modules that a first-party module makes Python load: its package, and what it imports."""
+    path = module_path(name, root)
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found = _followed([i for i in _read(path)[1] if not i.lazy], package, root)
+    return frozenset(found | {name.rpartition(".")[0]} - {""})
 
 
-def _data_files(package_dir: str) -> Iterable[Path]:
+def _followed(items: Iterable[Import], package: str, root: Path, asked: frozenset = frozenset()) -> set[str]:
+    """The first-party modules that the import statements ``items`` of a module of ``package`` name."""
+    found: set[str] = set()
+    for item in items:
+        module = _absolute(item, package)
+        if not item.names:
+            # `import a.b` where b is an attribute of a: the nearest real module counts.
+            while module and module_path(module, root) is None:
+                module = module.rpartition(".")[0]
+            found.update({module} - {""})
+            continue
+        if module in MARKERS and set(item.names) <= MARKERS[module]:
+            continue
+        if not module or module_path(module, root) is None:
+            continue
+        found.add(module)
+        for name in item.names:
+            if module_path(f"{module}.{name}", root) is not None:
+                found.add(f"{module}.{name}")
+            elif (module, name) not in asked:
+                found |= _lazy_attribute(module, name, root, asked | {(module, name)})
+    return found
+
+
+@_holdable
+def _lazy_attribute(module: str, name: str, root: Path, asked: frozenset) -> set[str]:
+    """The modules that ``module.name`` loads through the module's ``__getattr__``."""
+    path = module_path(module, root)
+    lazy = [i for i in _read(path)[1] if i.lazy and (name in i.names or name == "*")]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    return _followed(lazy, package, root, asked)
+
+
+def _reached(start: Iterable[str], root: Path) -> dict[str, Path]:
+    """The modules of ``start`` with all they lead to, dotted name → file."""
+    modules: dict[str, Path] = {}
+    ahead = set(start)
+    while ahead:
+        name = ahead.pop()
+        modules[name] = module_path(name, root)
+        ahead |= _leads_to(name, root) - modules.keys()
+    return modules
+
+
+@_holdable
+def _data_files(package_dir: str) -> list[Path]:
     """Data files of one package, with those of its folders that are not packages themselves."""
+    found: list[Path] = []
     with os.scandir(package_dir) as entries:
         for entry in sorted(entries, key=lambda e: e.name):
             if entry.is_dir():
                 if entry.name != "__pycache__" and not os.path.exists(os.path.join(entry.path, "__init__.py")):
-                    yield from _data_files(entry.path)
+                    found += _data_files(entry.path)
             elif entry.name.endswith(DATA_SUFFIXES) and entry.name not in DERIVED:
-                yield Path(entry.path)
+                found.append(Path(entry.path))
+    return found
 
 
-def _files(walk: _Walk) -> list[Path]:
-    packages = {str(path.parent) for path in walk.modules.values()}
-    data = {path for package in packages for path in _data_files(package)}
-    return sorted(set(walk.modules.values()) | data)
+@_holdable
+def _line(path: Path, root: Path) -> bytes:
+    return f"\n{path.relative_to(root).as_posix()} {_read(path)[0]}".encode()
 
 
 def _digest(files: Iterable[Path], root: Path, head: str = "") -> str:
     total = hashlib.sha256(head.encode())
     for path in files:
-        total.update(f"\n{path.relative_to(root).as_posix()} {_read(path)[0]}".encode())
+        total.update(_line(path, root))
     return total.hexdigest()
+
+
+@_holdable
+def _closure(target: str, root: Path) -> list[Path]:
+    if not _MODULE_NAME.fullmatch(target):
+        start = _followed(imports_of(target), "", root)
+    elif module_path(target, root) is not None:
+        start = {target}
+    else:
+        raise BlocklibError(f"no module {target!r}", where=str(root))
+    modules = set(_reached(start, root).values())
+    data = {file for package in {str(path.parent) for path in modules} for file in _data_files(package)}
+    return sorted(modules | data)
 
 
 def closure(target: str, root: Path = ROOT) -> list[Path]:
@@ -189,13 +245,7 @@ def closure(target: str, root: Path = ROOT) -> list[Path]:
 
     The module's own file is included. Raises :class:`BlocklibError` for a module that does not exist.
     """
-    root, walk = Path(root), _Walk(Path(root))
-    if _MODULE_NAME.fullmatch(target):
-        if not walk.add(target):
-            raise BlocklibError(f"no module {target!r}", where=str(root))
-    else:
-        walk.follow(imports_of(target), "")
-    return _files(walk)
+    return list(_closure(target, Path(root)))
 
 
 def closure_hash(target: str, root: Path = ROOT) -> str:

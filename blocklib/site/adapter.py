@@ -22,7 +22,7 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from blocklib.facts import lessons
+from blocklib.facts import fingerprint, lessons
 from blocklib.facts.expand import plain
 from blocklib.facts.files import read_text
 from blocklib.problems import BlocklibError
@@ -75,6 +75,7 @@ def on_config(config):
     root = Path(config.config_file_path).resolve().parent
     if _is_first(config):
         preview.building = True
+        fingerprint.hold()
         try:
             _build = Build(root, serving=preview.serving, issues_url=config.extra.get("issues_url", ""))
         except BlocklibError as error:
@@ -355,6 +356,7 @@ def _finish() -> None:
     global _build
     done, _build = _build, None
     preview.building = False
+    fingerprint.release()
     done.close()
     if not done.problems:
         return
@@ -372,6 +374,7 @@ def on_build_error(error) -> None:
         _build.formulas.close()
         _build = None
     preview.building = False
+    fingerprint.release()
 
 
 def _write(path: Path, text: str) -> None:
