@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -204,6 +205,21 @@ def test_keys_are_ascii_and_differ_where_expressions_differ():
     exprs = ["f_a?b=1", "f?a_b=1", "f?a=1/3", "f?a=1-3", "f?a=-1", "f?a=1", "f?a=中", "f?a=文", "f?a=0.5", "f?a=05"]
     keys = [slug(expr) for expr in exprs]
     assert len(set(keys)) == len(keys) and all(key.isascii() and " " not in key for key in keys)
+
+
+def test_the_tail_of_a_key_is_six_digits_of_a_hash():
+    assert slug("f?a=中") == "f-a-" + hashlib.sha256("f?a=中".encode()).hexdigest()[:6]
+
+
+def test_parameters_left_out_or_open_do_not_hide_later_ones(registry):
+    assert registry.bind("exact_share?part=1/2&name=b", {})[1] == {"part": Fraction(1, 2), "name": "b"}
+    assert registry.bind("norm_ops?kind&d_model=5", None)[1] == {"d_model": 5}
+
+
+def test_the_command_prints_text_as_it_is(tmp_path, capsys, monkeypatch):
+    library = make_library(tmp_path, "[ab]\nabout.zh='x'\nabout.en='x'\nsource='y'\nplace='§ 2'\nvalue='1'\n")
+    monkeypatch.setattr("blocklib.facts.registry.default", lambda: library)
+    assert fact_main(["ab"]) == 0 and '"y, § 2"' in capsys.readouterr().out
 
 
 def test_parse_expr():
