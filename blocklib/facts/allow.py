@@ -55,7 +55,7 @@ def is_allowed(text: str, span: tuple[int, int]) -> str | None:
     """Why the numeral ``text[span[0]:span[1]]`` needs no fact, or None when it does.
 
     The digits of the span decide: they must all lie inside one name, date or reference. A numeral without digits
-    (three thousand, 一半) is never one. Of the names that begin more than 400 characters before, only the last counts.
+    (three thousand, 一半) is never one.
     """
     digits = [i for i in range(*span) if text[i].isdigit() and text[i].isascii()]
     if not digits:
@@ -66,7 +66,7 @@ def is_allowed(text: str, span: tuple[int, int]) -> str | None:
         left, right, reason = intervals[i]
         if last <= right:
             return reason
-        if first - left > 400:
+        if first - left > 400:  # no name is so long
             return None
     return None
 

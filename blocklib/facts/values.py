@@ -118,8 +118,7 @@ def exponent(value: Fraction) -> int:
     """The power of ten of the first significant digit: -2 for 0.016. ``value`` must not be zero."""
     top, bottom = abs(value.numerator), value.denominator
     power = len(str(top)) - len(str(bottom))
-    reached = top >= bottom * 10**power if power >= 0 else top * 10**-power >= bottom
-    return power if reached else power - 1
+    return power if Fraction(top, bottom) >= Fraction(10) ** power else power - 1
 
 
 def leading_place(value: Fraction) -> Fraction:

@@ -59,6 +59,11 @@ def test_spans(lang, text, found):
     assert [text[a:b] for a, b in find_numerals(text, lang)] == found
 
 
+def test_all_digits_of_a_numeral_lie_in_its_name():
+    assert is_allowed("GPT-2 3", (4, 5)) == "a name" and is_allowed("GPT-2 3", (4, 7)) is None
+    assert is_allowed("GPT-2 3", (5, 6)) is None and is_allowed("three", (0, 5)) is None
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_all_sentences_at_once_stay_quiet_and_planted_ones_stay_loud(lang):
     """Neighbouring sentences must not lend each other a reason."""
