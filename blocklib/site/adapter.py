@@ -28,6 +28,7 @@ from blocklib.facts.files import read_text
 from blocklib.problems import BlocklibError
 from blocklib.site import (
     apipages,
+    blocks,
     findings,
     languages,
     links,
@@ -76,6 +77,7 @@ def on_config(config):
     if _is_first(config):
         preview.building = True
         fingerprint.hold()
+        blocks.keep_to_one_thread()
         try:
             _build = Build(root, serving=preview.serving, issues_url=config.extra.get("issues_url", ""))
         except BlocklibError as error:

@@ -164,6 +164,14 @@ def failure(error: BaseException, filename: str) -> tuple[int, str]:
     return _line(error, filename), f"{name}: {text}" if text else name
 
 
+def keep_to_one_thread() -> None:
+    """Let libraries that are yet to be imported compute with one thread, unless the environment says otherwise.
+
+    What pages and exhibits compute is small: a second thread costs more than it gives, and on a busy machine many times more.
+    """
+    os.environ.update({k: os.environ.get(k, v) for k, v in ONE_THREAD.items()})
+
+
 def _preload(source: str, root: Path) -> None:
     """Import the numerical libraries the block will use, so that their random state is ours from the start.
 
@@ -180,7 +188,7 @@ def _preload(source: str, root: Path) -> None:
         ]
         for name in wanted:
             if any(re.search(rf"^\s*(?:import|from) {name}\b", text, re.M) for text in texts):
-                os.environ.update({k: os.environ.get(k, v) for k, v in ONE_THREAD.items()})
+                keep_to_one_thread()
                 with contextlib.suppress(ImportError):
                     import_module(name)
 
