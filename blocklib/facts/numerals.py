@@ -39,9 +39,7 @@ _SPELT = re.compile("(?=[一二三四五六七八九]*[零〇])[零〇一二三�
 _VAGUE = "数几"
 _NOT_HALF = "另前后每这那哪第"
 _TENTHS = re.compile("[ \u00a0]?成(?=多|左右|以[上下]|[的。，；、,.;)）])")
-_WORDS = "|".join(
-    sorted({*ONES, *TENS, *MAGNITUDES, "hundred", "an?", "half", "twice", "thrice"}, key=len, reverse=True)
-)
+_WORDS = "|".join(sorted({*ONES, *TENS, *MAGNITUDES, "hundred", "an?", "half", "twice", "thrice"}))
 _ENGLISH = re.compile(rf"(?<![A-Za-z0-9_])(?:{_WORDS})(?:fold)?(?![A-Za-z])", re.I)
 _BIG = re.compile(r"(?<![A-Za-z])(?:hundred|thousand|million|billion|trillion)(?![A-Za-z])", re.I)
 _FOLD_WORD = re.compile(rf"(?:{_WORDS})[ \u00a0-]?fold(?![A-Za-z])", re.I)

@@ -61,7 +61,7 @@ BELOW = {name: base for name, (base, factor) in NAMES.items() if factor == 1 and
 def _alternatives(names) -> str:
     bounded = []
     for name in sorted(names, key=len, reverse=True):
-        bounded.append(re.escape(name) + ("(?![A-Za-z0-9_])" if name[-1].isascii() or name[-1] in "µμ" else ""))
+        bounded.append(re.escape(name) + ("(?![A-Za-z0-9_])" if name[-1].isascii() else ""))
     return "|".join(bounded)
 
 

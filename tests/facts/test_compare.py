@@ -200,6 +200,10 @@ def test_the_value_as_the_author_would_print_it(text, value, said):
     assert compare(read(text), value) == (said and f"printed {text} but the value is {said}")
 
 
+def test_another_prefix_is_named_only_where_it_is_right():
+    assert compare(read("4 GB"), 3, "B") == "printed 4 GB but the value is 0 GB"
+
+
 def test_between_two_prefixes_a_tie_goes_to_the_one_printed():
     """As far below 4 GiB, read in GiB, as above 4 GB."""
     middle = 8 / (1 + Fraction(10**9, 2**30)) * 10**9
