@@ -7,6 +7,7 @@ the moment of drawing. All axes are numeric and bare: ticks and labels are the s
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from blocklib.charts.layout import scene
@@ -23,6 +24,11 @@ def rounded(value: float | None) -> float | int | None:
 
 
 def _list(values: list) -> list:
+    return _rounded(tuple(values))
+
+
+@lru_cache(maxsize=4096)  # the same points stand in both languages, at both widths and in many states
+def _rounded(values: tuple) -> list:
     return [rounded(v) for v in values]
 
 
