@@ -49,13 +49,16 @@ def train(arm: Arm = REFERENCE, folder: Path = FOLDER, state: Path = STATE, minu
         state: where the run is kept meanwhile.
         minutes: time after which it stops, its state kept.
     """
-    import torch
+    from blocklib.lab import training
 
+    with training.settings(THREADS):
+        yield from _trained(arm, folder, state, minutes)
+
+
+def _trained(arm: Arm, folder: Path, state: Path, minutes: float) -> Iterator[str]:
     from blocklib.lab import training
 
     run = _Run(arm, state)
-    torch.set_num_threads(THREADS)
-    torch.set_flush_denormal(True)
     blocks = training.validation_blocks(arm, training.CURVE_STRIDE)
     stream = islice(training.batches(arm, SEED), run.step, None)
     kept = began = monotonic()

@@ -57,18 +57,21 @@ def measure(
     if rounds < 2:
         raise ValueError(f"a spread needs at least two rounds, found {rounds}")
     chosen = list(ARMS.values() if arms is None else arms)
-    turns = {arm.id: _turn(arm, steps, clock) for arm in chosen}
-    reference = _turn(base, steps, clock)
-    reference()
-    for turn in turns.values():
-        turn()
     ratios: dict[str, list[float]] = {arm.id: [] for arm in chosen}
-    for number in range(rounds):
-        before = reference()
-        for arm in chosen if number % 2 == 0 else reversed(chosen):
-            taken, after = turns[arm.id](), reference()
-            ratios[arm.id].append(arm.batch * arm.seq_len / (base.batch * base.seq_len) * (before + after) / 2 / taken)
-            before = after
+    with training.settings():
+        turns = {arm.id: _turn(arm, steps, clock) for arm in chosen}
+        reference = _turn(base, steps, clock)
+        reference()
+        for turn in turns.values():
+            turn()
+        for number in range(rounds):
+            before = reference()
+            for arm in chosen if number % 2 == 0 else reversed(chosen):
+                taken, after = turns[arm.id](), reference()
+                ratios[arm.id].append(
+                    arm.batch * arm.seq_len / (base.batch * base.seq_len) * (before + after) / 2 / taken
+                )
+                before = after
     return {
         "arms": {ident: _row(values) for ident, values in ratios.items()},
         "rounds": rounds,
@@ -91,8 +94,6 @@ def _turn(arm: Arm, steps: int, clock: Callable[[], float]) -> Callable[[], floa
     from blocklib.lab import training
     from blocklib.lab.stack import build
 
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
     model = build(arm, 0)
     opt, stream = training.optimiser(model, 1e-4), training.batches(arm, 0)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,21 @@ def optimiser(model: Stack, peak: float) -> torch.optim.AdamW:
     return torch.optim.AdamW([g for g in groups if g["params"]], lr=peak, betas=BETAS, eps=EPS, fused=True)
 
 
+@contextmanager
+def settings(threads: int = 1) -> Iterator[None]:
+    """Torch as runs want it, and as it was afterwards: so many threads, and numbers too small to matter taken as zero,
+    since they would slow a collapsed run tenfold."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+        torch.set_num_threads(before)
+
+
+@settings()
 def run(arm: Arm, rung: int, seed: int, steps: int | None = None, on_step: Callable | None = None) -> dict[str, Any]:
     """Train and evaluate; a JSON-ready dictionary, the same whenever and wherever it is made up to rounding.
 
@@ -100,8 +116,6 @@ def run(arm: Arm, rung: int, seed: int, steps: int | None = None, on_step: Calla
         steps: stop after this many, without evaluation.
         on_step: called with model and step after each backward pass.
     """
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
     model = build(arm, seed)
     opt, stream = optimiser(model, rate(rung)), batches(arm, seed)
     curve_blocks, floor = validation_blocks(arm, CURVE_STRIDE), subset_floor(arm)

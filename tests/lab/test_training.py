@@ -146,3 +146,13 @@ def test_kept_run_is_what_this_code_makes():
 def test_recheck_control(monkeypatch):
     monkeypatch.setattr(training, "BETAS", (0.5, 0.95))
     assert not recheck.recheck()[1]
+
+
+def test_torch_is_left_as_it_was():
+    """Numbers below 1e-38 are zero to a run only: other work in the same process needs them."""
+    threads = torch.get_num_threads()
+    training.run(TINY, 0, 1, steps=1)
+    assert torch.get_num_threads() == threads
+    assert (torch.tensor([1e-39]) * 1).item() > 0
+    with training.settings():
+        assert (torch.tensor([1e-39]) * 1).item() == 0

@@ -177,7 +177,7 @@ def test_text_is_never_parsed_as_markup_in_the_frame_script():
 # ---- classes and variables -------------------------------------------------------------------------------
 
 # Hooks of scripts and tests that need no style of their own.
-UNSTYLED = {"tl-past", "tl-card__text"}
+UNSTYLED = {"tl-past", "tl-card__text", "tl-leans"}
 
 
 def defined() -> set[str]:
