@@ -1,7 +1,7 @@
 """The command line: one table of verbs, each a function ``main(argv) -> exit code`` in its own module.
 
 Exit code 0: done, and all is well; 1: done, and something is wrong with what was asked about; 2: not done, and one
-line on standard error says why. The docstring of a verb's function is what ``VERB --help`` prints.
+line on standard error says why; 130: stopped by Ctrl-C. The docstring of a verb's function is what ``VERB --help`` prints.
 """
 
 from __future__ import annotations
@@ -63,6 +63,9 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error} (see {ask})", file=sys.stderr)
     except BlocklibError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # whoever read our lines has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

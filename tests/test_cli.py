@@ -50,3 +50,14 @@ def test_the_process_ends_with_that_code(argv, code):
     assert done.returncode == code and "Traceback" not in done.stderr
     if not code:
         assert all(f"\n  {verb} " in done.stdout for verb in VERBS)
+
+
+def test_ctrl_c_is_a_line_and_130(monkeypatch, capsys):
+    from blocklib.atlas import command
+
+    def stopped(argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "models_main", stopped)
+    assert main(["models"]) == 130
+    assert capsys.readouterr().err == "stopped\n"

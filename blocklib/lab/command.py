@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 
 from blocklib.lab.arms import ARMS, SWEEP_SEED, VERDICT_SEEDS
-from blocklib.problems import UsageError
+from blocklib.problems import BlocklibError, UsageError
+
+TAKES = {"run": {"only", "workers", "minutes"}, "status": {"only"}, "speed": {"only"}, "reference": {"minutes"}}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -18,19 +21,31 @@ def main(argv: list[str]) -> int:
     """usage: python -m blocklib lab run|status|summary|check|speed|reference
 
     lab run [--only ARM …] [--workers N] [--minutes M]   make what is missing; stop and start it at will
-    lab status                                           what each arm has and lacks
+    lab status [--only ARM …]                            what each arm has and lacks
     lab summary                                          write summary.json, what pages read, from the kept runs
     lab check                                            re-run the first steps of one run and compare
-    lab speed                                            the quiet pass: tokens/s as ratios, into speed.json
+    lab speed [--only ARM …]                             the quiet pass: tokens/s as ratios, into speed.json
     lab reference [--minutes M]                          train the reference model, about an hour; resumes
     """
     parser = _Parser(prog="python -m blocklib lab", add_help=False)
     parser.add_argument("verb", choices=tuple(VERBS))
     parser.add_argument("--only", nargs="+", metavar="ARM")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=math.inf)
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--minutes", type=float)
     asked = parser.parse_args(argv)
-    return VERBS[asked.verb](asked)
+    for name in ("only", "workers", "minutes"):
+        if getattr(asked, name) is not None and name not in TAKES.get(asked.verb, ()):
+            raise UsageError(f"lab {asked.verb} takes no --{name}")
+    asked.workers = 2 if asked.workers is None else asked.workers
+    asked.minutes = math.inf if asked.minutes is None else asked.minutes
+    if not asked.minutes >= 0:  # so that no number is refused too
+        raise UsageError(f"--minutes must not be negative, found {asked.minutes}")
+    try:
+        return VERBS[asked.verb](asked)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a folder that may not be written, a file that is gone, a full disk
+        raise BlocklibError(error.strerror or str(error), where=error.filename) from error
 
 
 def _run(asked: argparse.Namespace) -> int:
@@ -38,6 +53,8 @@ def _run(asked: argparse.Namespace) -> int:
 
     if asked.workers < 1:
         raise UsageError(f"--workers must be positive, found {asked.workers}")
+    if asked.workers > (most := max(2, os.cpu_count() or 1)):
+        raise UsageError(f"--workers {asked.workers}: this machine has {most} processors, and a worker fills one")
     for line in work(asked.only, asked.workers, asked.minutes):
         print(line, flush=True)
     return _summary(asked)

@@ -51,9 +51,12 @@ def documents() -> tuple[str, ...]:
     """The addresses in the order of their file names.
 
     Raises:
-        CorpusError: the text does not have the recorded hash.
+        CorpusError: the text is missing or broken, or does not have the recorded hash.
     """
-    raw = lzma.decompress((DATA / "sotu.txt.xz").read_bytes())
+    try:
+        raw = lzma.decompress((DATA / "sotu.txt.xz").read_bytes())
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise CorpusError(f"the corpus cannot be read: {error}", where="sotu.txt.xz", remedy="restore it") from error
     if (found := sha256(raw).hexdigest()) != about()["sha256"]:
         raise CorpusError(f"the corpus has sha256 {found}, expected {about()['sha256']}", where="sotu.txt.xz")
     return tuple(raw.decode("utf-8").split(_BETWEEN))
@@ -94,13 +97,16 @@ def tokenizer(vocab_size: int) -> Tokenizer:
     """The kept tokenizer of this size.
 
     Raises:
-        CorpusError: none of this size is kept.
+        CorpusError: none of this size is kept, or it is broken.
     """
     path = DATA / f"tokenizer-{vocab_size}.json"
     if not path.exists():
         kept = ", ".join(sorted(p.stem.split("-")[1] for p in DATA.glob("tokenizer-*.json")))
         raise CorpusError(f"no tokenizer with {vocab_size} entries; kept are {kept}")
-    return Tokenizer.from_file(str(path))
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise CorpusError(f"the tokenizer cannot be read: {error}", where=path.name, remedy="restore it") from error
 
 
 @cache

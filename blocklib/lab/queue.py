@@ -124,8 +124,21 @@ def _next(arms: list[Arm], running: set[Job]) -> Job | None:
 def _hold(lock: Path) -> None:
     try:
         holder = int(lock.read_text())
-        os.kill(holder, 0)
-    except (FileNotFoundError, ValueError, ProcessLookupError):
-        lock.write_text(str(os.getpid()))
-        return
-    raise QueueError(f"process {holder} is at work on these results", where=lock.name, remedy="wait for it, or stop it")
+    except (FileNotFoundError, ValueError):
+        holder = 0
+    if _lives(holder):
+        remedy = "wait for it, or stop it; if it is no lab, remove the file"
+        raise QueueError(f"process {holder} is at work on these results", where=str(lock), remedy=remedy)
+    lock.write_text(str(os.getpid()))
+
+
+def _lives(process: int) -> bool:
+    if process <= 0:  # to the system these are groups of processes
+        return False
+    try:
+        os.kill(process, 0)
+    except PermissionError:  # somebody else's
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True

@@ -23,6 +23,7 @@ from time import monotonic
 from typing import Any
 
 from blocklib.lab.arms import BASE, Arm, rate
+from blocklib.problems import BlocklibError
 from blocklib.text import Text
 
 FOLDER = Path(__file__).parent / "data" / "reference"
@@ -38,6 +39,10 @@ REFERENCE = replace(
 )  # fmt: skip
 
 
+class StateError(BlocklibError):
+    """A kept state that this training cannot go on from."""
+
+
 def train(arm: Arm = REFERENCE, folder: Path = FOLDER, state: Path = STATE, minutes: float = math.inf) -> Iterator[str]:
     """Train to the end or for ``minutes``, from the kept state where there is one; a line now and then.
 
@@ -48,6 +53,9 @@ def train(arm: Arm = REFERENCE, folder: Path = FOLDER, state: Path = STATE, minu
         folder: where the checkpoint goes.
         state: where the run is kept meanwhile.
         minutes: time after which it stops, its state kept.
+
+    Raises:
+        StateError: the kept state is broken, or of another configuration.
     """
     from blocklib.lab import training
 
@@ -98,9 +106,13 @@ class _Run:
         self.training: list[float] = []
         self.curve: list[float] = []
         if state.exists():
-            kept = torch.load(state, weights_only=True)
+            begin = "remove it to begin anew"
+            try:
+                kept = torch.load(state, weights_only=True)
+            except Exception as error:  # a damaged archive raises whatever its reader trips over
+                raise StateError(f"the state cannot be read: {error}", where=str(state), remedy=begin) from error
             if kept["config"] != _config(arm):
-                raise ValueError(f"the state in {state} belongs to another configuration; remove it to begin anew")
+                raise StateError("the state belongs to another configuration", where=str(state), remedy=begin)
             self.model.load_state_dict(kept["model"])
             self.opt.load_state_dict(kept["opt"])
             self.step, self.recent, self.training, self.curve = (kept[k] for k in ("step", "recent", "training", "curve"))  # fmt: skip

@@ -6,15 +6,25 @@ A result counts only while its configuration equals the arm's: a changed arm has
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from blocklib.lab.arms import ARMS, BASE, Arm
+from blocklib.problems import BlocklibError
 
 RESULTS = Path(__file__).parent / "results"
+OUTCOMES = ("trained", "collapsed", "diverged")
+_NAME = re.compile(r"rate([+-]\d+)-seed(\d+)\.json\Z")
+_LOSSES = ("validation", "validation_masked", "similarity", "bits_per_byte")
+
+
+class ResultError(BlocklibError):
+    """A kept file that is not the run its name promises: broken, cut off, or copied from elsewhere."""
 
 
 def path(arm: Arm, rung: int, seed: int, root: Path = RESULTS) -> Path:
@@ -34,12 +44,48 @@ def write(record: dict[str, Any], arm: Arm, root: Path = RESULTS) -> Path:
 
 
 def read(arm: Arm, rung: int, seed: int, root: Path = RESULTS) -> dict[str, Any] | None:
-    """The kept run, or None where there is none or it was made with another configuration."""
+    """The kept run, or None where there is none or it was made with another configuration.
+
+    Raises:
+        ResultError: a file of that name that holds no such run.
+    """
     try:
-        record = json.loads(path(arm, rung, seed, root).read_text("utf-8"))
+        record = _load(path(arm, rung, seed, root))
     except FileNotFoundError:
         return None
     return record if fits(record, arm) else None
+
+
+def _load(file: Path) -> dict[str, Any]:
+    """A kept file as it stands, once it is what its name says: a mean must never take in a loss that is none."""
+    where, remedy = f"{file.parent.name}/{file.name}", "restore it, or remove it and run the arm again"
+    try:
+        record = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise ResultError(f"cannot be read as a run: {error}", where=where, remedy=remedy) from None
+    if fault := _fault(record, file.name):
+        raise ResultError(fault, where=where, remedy=remedy)
+    return record
+
+
+def _fault(record: Any, name: str) -> str | None:
+    if not isinstance(record, dict) or not isinstance(record.get("config"), dict):
+        return "expected a run, a JSON object with its config"
+    promised = _NAME.match(name)
+    if promised is None:
+        return "expected a name such as rate+1-seed3.json"
+    kept = (record.get("rung"), record.get("seed"))
+    if kept != (int(promised[1]), int(promised[2])):
+        return f"holds the run of rate {kept[0]} and seed {kept[1]}"
+    if record.get("outcome") not in OUTCOMES:
+        return f"unknown outcome {record.get('outcome')!r}; one of {', '.join(OUTCOMES)}"
+    for key in _LOSSES if record["outcome"] == "trained" else ():
+        value = record.get(key, None if key == "validation" else 0.0)
+        if type(value) not in (int, float) or not math.isfinite(value):
+            return f"a run that trained has a finite {key}, found {value!r}"
+    return None
 
 
 def fits(record: dict[str, Any], arm: Arm) -> bool:
@@ -48,8 +94,8 @@ def fits(record: dict[str, Any], arm: Arm) -> bool:
 
 
 def runs(arm: Arm, root: Path = RESULTS) -> list[dict[str, Any]]:
-    """All valid runs of an arm, by rate and seed."""
-    found = [json.loads(file.read_text("utf-8")) for file in (root / arm.id).glob("*.json")]
+    """All valid runs of an arm, by rate and seed; raises :class:`ResultError` as :func:`read`."""
+    found = [_load(file) for file in (root / arm.id).glob("*.json")]
     return sorted((r for r in found if fits(r, arm)), key=lambda r: (r["rung"], r["seed"]))
 
 

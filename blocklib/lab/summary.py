@@ -61,8 +61,13 @@ def dumps(summary: dict[str, Any]) -> str:
 
 @cache
 def load() -> dict[str, Any]:
-    """The kept summary."""
-    return json.loads(FILE.read_text("utf-8"))
+    """The kept summary; raises :class:`SummaryError` where it cannot be read."""
+    try:
+        return json.loads(FILE.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise SummaryError(
+            f"cannot be read: {error}", where=FILE.name, remedy="python -m blocklib lab summary"
+        ) from error
 
 
 def arm(ident: str) -> dict[str, Any]:

@@ -88,3 +88,14 @@ def test_unigram_floor_is_the_best_constant():
 
 def test_bigram_floor_reads_one_token_back():
     assert 3.7 < corpus.bigram_floor(1024) < 3.9 < corpus.unigram_floor(1024)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no archive"])
+def test_corpus_that_cannot_be_read_says_so(monkeypatch, tmp_path, content):
+    for name in ("sotu.txt.xz", "tokenizer-1024.json") if content is not None else ():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.setattr(corpus, "DATA", tmp_path)
+    with pytest.raises(corpus.CorpusError, match=r"sotu\.txt\.xz: the corpus cannot be read"):
+        corpus.documents.__wrapped__()
+    with pytest.raises(corpus.CorpusError, match=r"no tokenizer" if content is None else "cannot be read"):
+        corpus.tokenizer.__wrapped__(1024)

@@ -10,7 +10,7 @@ import pytest
 
 from blocklib.lab import command, queue, results
 from blocklib.lab.arms import BASE, VERDICT_SEEDS, replace
-from blocklib.problems import UsageError
+from blocklib.problems import BlocklibError, UsageError
 
 
 @pytest.fixture
@@ -125,3 +125,48 @@ def test_status_names_every_arm(capsys):
     command.main(["status"])
     said = capsys.readouterr().out
     assert "ratio-1-2" in said and said.splitlines()[0].startswith("base")
+
+
+@pytest.mark.parametrize("held", ["", "0", "-1", "no number", "9" * 30])
+def test_lock_that_names_no_living_process_is_stale(tmp_path, held):
+    lock = tmp_path / ".lock"
+    lock.write_text(held)
+    queue._hold(lock)
+    assert lock.read_text() == str(os.getpid())
+
+
+def test_process_of_somebody_else_holds_the_lock(tmp_path, monkeypatch):
+    lock = tmp_path / ".lock"
+    lock.write_text("4242")
+
+    def kill(process, signal):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", kill)
+    with pytest.raises(queue.QueueError, match=r"4242 is at work.*remove the file"):
+        queue._hold(lock)
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["run", "--minutes", "-1"], "not be negative"),
+        (["run", "--minutes", "nan"], "not be negative"),
+        (["reference", "--minutes", "-1"], "not be negative"),
+        (["run", "--workers", "9999"], "processors"),
+        (["speed", "--minutes", "2"], "takes no --minutes"),
+        (["summary", "--only", "base"], "takes no --only"),
+    ],
+)
+def test_what_a_verb_does_not_take_is_refused(argv, said):
+    with pytest.raises(UsageError, match=said):
+        command.main(argv)
+
+
+def test_folder_that_may_not_be_written_is_said_in_a_line(monkeypatch):
+    def refuse(asked):
+        raise PermissionError(13, "Permission denied", "results/.lock")
+
+    monkeypatch.setitem(command.VERBS, "run", refuse)
+    with pytest.raises(BlocklibError, match=r"results/\.lock: Permission denied"):
+        command.main(["run"])

@@ -86,7 +86,7 @@ def test_state_of_another_configuration_is_refused(tmp_path, monkeypatch):
     a_minute_a_step(monkeypatch)
     state = tmp_path / "state.pt"
     list(reference.train(SMALL, tmp_path / "out", state, minutes=2.5))
-    with pytest.raises(ValueError, match="another configuration"):
+    with pytest.raises(reference.StateError, match="another configuration"):
         list(reference.train(replace(SMALL, d_ff=40), tmp_path / "out", state))
 
 
@@ -165,3 +165,11 @@ def test_kept_checkpoint_is_what_the_record_says():
     assert record["config"] == json.loads(json.dumps(REFERENCE.config()))
     assert sum(p.numel() for p in load(reference.FOLDER).parameters()) == 3_688_704
     assert record["validation"] < record["bigram_floor"] < record["unigram_floor"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off"])
+def test_broken_state_is_named(tmp_path, content):
+    state = tmp_path / "reference.pt"
+    state.write_bytes(content)
+    with pytest.raises(reference.StateError, match=r"reference\.pt: the state cannot be read.*begin anew"):
+        next(reference.train(reference.REFERENCE, tmp_path / "out", state))
