@@ -31,7 +31,9 @@ def test_models_with_other_norms_are_refused(model):
 
 
 def test_what_tying_saves_is_one_table():
-    assert model_facts.tied_saving("gpt2-small") == 50_257 * 768 and model_facts.tied_saving("llama-3-8b") == 525_336_576
+    assert (
+        model_facts.tied_saving("gpt2-small") == 50_257 * 768 and model_facts.tied_saving("llama-3-8b") == 525_336_576
+    )
     assert model_facts.tied_saving("albert-base-v2") == 30_000 * 128  # the table is narrower than the stream
 
 

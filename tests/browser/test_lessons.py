@@ -39,5 +39,7 @@ def test_a_lesson_s_cells_charts_and_notebook(visit, address):
 
 
 def test_at_least_one_cell_draws_a_chart(built_site):
-    drawn = [page for page in LESSONS if 'data-exhibit="chart-1"' in (built_site / page / "index.html").read_text("utf-8")]
+    drawn = [
+        page for page in LESSONS if 'data-exhibit="chart-1"' in (built_site / page / "index.html").read_text("utf-8")
+    ]
     assert len(drawn) >= 2

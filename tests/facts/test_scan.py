@@ -284,7 +284,10 @@ def test_what_formulas_must_bind(source, found):
 def test_numerals_of_formulas_stand_where_they_are():
     source = "a\n\n$$\n\\given{4{,}096}{d} + 2 \\cdot\n 3 = 28672 \\quad 4 + 5 =  9\n$$\n"
     page = scan(source, "p", "en")
-    assert [(n.text, n.start) for n in page.numerals] == [("28672", source.index("28672")), ("9", source.index("9\n$$"))]
+    assert [(n.text, n.start) for n in page.numerals] == [
+        ("28672", source.index("28672")),
+        ("9", source.index("9\n$$")),
+    ]
     broken = scan("a\n\n$$\nx +\n\\fact{3} + \\fact{5}{r} + 128\n$$\n", "p", "en")
     assert [(p.line, "takes a number and a name" in p.message) for p in broken.problems] == [(5, True)]
     assert [item.target for item in broken.items] == ["r"] and [broken.line(n.start) for n in broken.numerals] == [5]

@@ -154,7 +154,9 @@ class Dressed(Heads):
     def __init__(self, d, heads, kv_heads, width, qk_norm, gated):
         super().__init__(d, heads, kv_heads, width, True)
         self.whole, self.gate = qk_norm == "full", nn.Linear(d, heads * width, bias=False) if gated else None
-        self.norms = nn.ModuleList(RMS(width * (n if self.whole else 1)) for n in (heads, kv_heads)) if qk_norm else None
+        self.norms = (
+            nn.ModuleList(RMS(width * (n if self.whole else 1)) for n in (heads, kv_heads)) if qk_norm else None
+        )
 
     def forward(self, x):
         made = [m(x) for m in (self.q, self.k, self.v)]

@@ -101,5 +101,7 @@ def test_gains_and_biases_are_those_of_torchs_layers(qk_norm, widths, gate):
 
 def test_a_gate_on_the_shared_expert_is_a_row_of_the_stream():
     shared = FFN(7, "swiglu")
-    plain, gated = (ffn_rows(MoE(FFN(4, "swiglu"), 3, 2, shared, shared_gate=gate), 10)["shared"] for gate in (False, True))
+    plain, gated = (
+        ffn_rows(MoE(FFN(4, "swiglu"), 3, 2, shared, shared_gate=gate), 10)["shared"] for gate in (False, True)
+    )
     assert (plain, gated) == (3 * 10 * 7, 3 * 10 * 7 + nn.Linear(10, 1, bias=False).weight.numel())

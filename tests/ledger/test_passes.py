@@ -309,7 +309,11 @@ def test_an_encoder_sees_all_of_its_source_and_a_decoder_what_is_before():
 
 def test_a_gate_on_latent_attention_is_one_more_matrix():
     plain, gated = (
-        flops.forward(Config(9, 16, (Layer(LatentAttention(4, 6, 5, 3, 2, 7, gate=gate), FFN(10, "relu")),), "rmsnorm", True), 3)
+        flops.forward(
+            Config(9, 16, (Layer(LatentAttention(4, 6, 5, 3, 2, 7, gate=gate), FFN(10, "relu")),), "rmsnorm", True), 3
+        )
         for gate in (False, True)
     )
-    assert gated.projections - plain.projections == 2 * 3 * 16 * (4 * 7) and gated.total - plain.total == 2 * 3 * 16 * 28
+    assert (
+        gated.projections - plain.projections == 2 * 3 * 16 * (4 * 7) and gated.total - plain.total == 2 * 3 * 16 * 28
+    )

@@ -125,7 +125,9 @@ def test_conventions_of_formats_chips_and_lengths():
         return report(model, load(model).config, Question(**asked))["conventions"]
 
     machine = load_chip("h100").machine()
-    assert "weights: every parameter in int8, 8 bits a weight; scales that a quantiser adds are out" in said("gpt-1", dtype="int8")
+    assert "weights: every parameter in int8, 8 bits a weight; scales that a quantiser adds are out" in said(
+        "gpt-1", dtype="int8"
+    )
     assert "weights: every parameter in fp16" in said("gpt-1", dtype="fp16")
     assert any(s.startswith("a batch visits") for s in said("mixtral-8x7b", machine=machine))
     assert not any(s.startswith("a batch visits") for s in said("llama-3-8b", machine=machine))
@@ -134,4 +136,6 @@ def test_conventions_of_formats_chips_and_lengths():
         "seq_len 1,025 is beyond the 1,024 learned positions"]  # fmt: skip
     one = replace(load("gpt2-small").config, learned_positions=1)
     assert report("o", one, Question(2))["conventions"][-1] == "seq_len 2 is beyond the 1 learned positions"
-    assert not any(s.startswith("seq_len") for s in said("gpt2-small", seq_len=1024) + said("llama-3-8b", seq_len=10**6))
+    assert not any(
+        s.startswith("seq_len") for s in said("gpt2-small", seq_len=1024) + said("llama-3-8b", seq_len=10**6)
+    )

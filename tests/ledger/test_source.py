@@ -35,7 +35,9 @@ def test_twenty_levels_are_deep_enough():
 
 
 def test_refusals_name_the_file_and_the_systems_reason(tmp_path):
-    assert refusal(read_object, tmp_path / "no.json") == f"{tmp_path}/no.json: cannot be read: No such file or directory"
+    assert (
+        refusal(read_object, tmp_path / "no.json") == f"{tmp_path}/no.json: cannot be read: No such file or directory"
+    )
     odd = tmp_path / "a\x1bb.json"
     odd.write_text("[]")
     assert refusal(read_object, odd) == f"{tmp_path}/a\\x1bb.json: must hold one JSON object, found []"

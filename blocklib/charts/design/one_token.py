@@ -70,7 +70,9 @@ def value_hull(place: int, sharpness: float) -> State:
     edges = [p for a, b in zip(corners, corners[1:] + corners[:1], strict=True) for p in (a, b)] if place else []
     series = []
     if edges:
-        series.append(Series(Text("凸包", "hull"), x=[p[0] for p in edges], y=[p[1] for p in edges], mark="links", role="ghost"))
+        series.append(
+            Series(Text("凸包", "hull"), x=[p[0] for p in edges], y=[p[1] for p in edges], mark="links", role="ghost")
+        )
     hidden = values[place + 1 :]
     if hidden:
         series.append(Series(Text("看不见的 value", "values out of sight"), x=[p[0] for p in hidden], y=[p[1] for p in hidden],
@@ -201,20 +203,31 @@ def collapse_speed(kind: str, start: float) -> State:
                              dash=False, end=KINDS[other] if other == kind else None))  # fmt: skip
     found = spreads(kind, start)
     points = [(i, v) for i, v in enumerate(found) if v > FLOOR]
-    series.append(Series(Text("逐层", "by layer"), x=[p[0] for p in points], y=[p[1] for p in points], mark="points", role="c1"))
+    series.append(
+        Series(Text("逐层", "by layer"), x=[p[0] for p in points], y=[p[1] for p in points], mark="points", role="c1")
+    )
     said = [left(v) for v in found]
     shown = Text("、".join(said[1:5]), ", ".join(said[1:5]))
     verdict = {
-        "bare": Text("每层大致把上一层剩下的取三次方。", "Each layer takes roughly the cube of what the last one left."),
-        "causal": Text("每层剩下的与上一层大致成比例。", "What each layer leaves is roughly in proportion to what it found."),
-        "skip": Text("差别没有被抹掉，只是共有的部分一层层变大。", "The difference stays; what all tokens share grows."),
+        "bare": Text(
+            "每层大致把上一层剩下的取三次方。", "Each layer takes roughly the cube of what the last one left."
+        ),
+        "causal": Text(
+            "每层剩下的与上一层大致成比例。", "What each layer leaves is roughly in proportion to what it found."
+        ),
+        "skip": Text(
+            "差别没有被抹掉，只是共有的部分一层层变大。", "The difference stays; what all tokens share grows."
+        ),
     }[kind]
     sentence = Text(
         f"{KINDS[kind].zh}，起初的差别占 **{num(start)}**：一到四层之后依次剩 **{shown.zh}**。{verdict.zh}",
         f"{KINDS[kind].en[0].upper()}{KINDS[kind].en[1:]}, with **{num(start)}** unlike at first: after one to four layers "
         f"**{shown.en}** is left. {verdict.en}",
     )
-    rows = [(Text(f"{i} 层", f"{i} layers" if i != 1 else "1 layer"), *(left(spreads(k, start)[i]) for k in KINDS)) for i in depth]
+    rows = [
+        (Text(f"{i} 层", f"{i} layers" if i != 1 else "1 layer"), *(left(spreads(k, start)[i]) for k in KINDS))
+        for i in depth
+    ]
     head = [Text(("▸ " if k == kind else "") + v.zh, ("▸ " if k == kind else "") + v.en) for k, v in KINDS.items()]
     return State(
         Chart(series, height=290, narrow_height=280,

@@ -59,7 +59,9 @@ def score_symmetry(mix: Fraction, what: str) -> State:
     scores, weights = dog_bites_man(mix)
     ways = trip(weights, 0, 1, 2, 0), trip(weights, 0, 2, 1, 0)
     if what == "trips":
-        tripped = [w for m in MIXES for w in (trip(dog_bites_man(m)[1], 0, 1, 2, 0), trip(dog_bites_man(m)[1], 0, 2, 1, 0))]
+        tripped = [
+            w for m in MIXES for w in (trip(dog_bites_man(m)[1], 0, 1, 2, 0), trip(dog_bites_man(m)[1], 0, 2, 1, 0))
+        ]
         groups = [(Text("绕一圈", "round trip"), *ways)]
         reach = (-0.25 * max(tripped), 1.35 * max(tripped))
     else:
@@ -83,7 +85,11 @@ def score_symmetry(mix: Fraction, what: str) -> State:
     series.append(Series(Text("怎么看", "key"), x=[-0.8], y=[reach[1]], mark="label", role="ink-2", place="right",
                          labels=[Text("左柱前读后，右柱后读前", "left bar forwards, right bar back")]))  # fmt: skip
     largest = max(abs(scores[i][j] - scores[j][i]) for i, j in PAIRS)
-    name = {"scores": Text("得分", "Scores"), "weights": Text("权重", "Weights"), "trips": Text("绕圈的乘积", "Round trips")}[what]
+    name = {
+        "scores": Text("得分", "Scores"),
+        "weights": Text("权重", "Weights"),
+        "trips": Text("绕圈的乘积", "Round trips"),
+    }[what]
     listed = Text("；".join(f"{g[0].zh} {shown(g[1])} 与 {shown(g[2])}" for g in groups),
                   "; ".join(f"{g[0].en} {shown(g[1])} and {shown(g[2])}" for g in groups))  # fmt: skip
     equal = largest < 1e-9
@@ -131,9 +137,13 @@ def kind_of(scheme: str, tied: bool) -> Text:
     d = asymmetry(scheme, tied)
     if all(abs(v) < 1e-9 for row in d for v in row):
         return Text("来回处处相等", "both ways agree everywhere")
-    by_offset = all(abs(d[i][i + k] - d[i + 1][i + 1 + k]) < 1e-9 for k in range(1, PLACES) for i in range(PLACES - k - 1))
+    by_offset = all(
+        abs(d[i][i + k] - d[i + 1][i + 1 + k]) < 1e-9 for k in range(1, PLACES) for i in range(PLACES - k - 1)
+    )
     if by_offset:
-        return Text("差额只看隔几位，与是哪两个词无关", "the difference depends on the offset alone, whatever the two words are")
+        return Text(
+            "差额只看隔几位，与是哪两个词无关", "the difference depends on the offset alone, whatever the two words are"
+        )
     return Text("差额随词而变", "the difference changes with the words")
 
 
