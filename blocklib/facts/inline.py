@@ -280,7 +280,7 @@ class Scanner:
         return 0 if inside else i + 1
 
     def _doubled(self, i: int, end: int, code_is_text: bool) -> int:
-        return i + 2 if self.source.text.startswith(self.source.text[i] * 2, i) and i + 1 < end else 0
+        return i + 2 if self.source.text.startswith(self.source.text[i] * 2, i) else 0
 
     def _letter(self, i: int, end: int, code_is_text: bool) -> int:
         if i and self.source.text[i - 1].isascii() and self.source.text[i - 1].isalnum():

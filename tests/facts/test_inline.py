@@ -25,7 +25,8 @@ def shown(source: str) -> list[str]:
     ("a !", ["a !"]), ("!a", ["!a"]), ("![a", ["![a"]), ("[a](b.md) c", ["a c"]), ('[a](b.md "t 5") c', ["t 5", "a c"]), ("[a] b", ["[a] b"]),
     ("[a](<b c.md>) d", ["a d"]), ("[a][b]\n\n[b]: c.md", ["a"]), ("a[^1] b\n\n[^1]: note", ["a# b", "note"]), ("a[^2] b", ["a[^2] b"]),
     ("[^", ["[^"]), ("a [b] (c)", ["a [b] (c)"]), ("$x$ a", ["# a"]), ("costs $5 and $6", ["costs $5 and $6"]), ("\\(x\\) a", ["# a"]),
-    ("a\nb", ["a b"]), ("`a\nb`", ["a\nb", "#"]), ("a [`b\nc`][k]", ["a b c"]), ("x{ .c } y", ["x y"]), ("**x**{ .c } y", ["x y"]),
+    ("a\nb", ["a b"]), ("`a\nb`", ["a\nb", "#"]), ("a [`b\nc`][k]", ["a b c"]), ("a <code/> b</code> c", ["a  b c"]), ("<b title='x 5'>c</b>", ["x 5", "c"]), ("a *b", ["a b"]), ("_b", ["b"]), ("a_b", ["a_b"]),
+        ("x{ .c } y", ["x y"]), ("**x**{ .c } y", ["x y"]),
     ("x\n{ .c }", ["x "]), ("x\n{ #a24 }", ["x "]), ("[a](b.md){ k=24 } c", ["a c"]),
 ])  # fmt: skip
 def test_what_is_shown(source, runs):
