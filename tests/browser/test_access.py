@@ -88,7 +88,7 @@ def test_a_link_skips_past_each_table_of_links(visit, address):
             assert skip.evaluate(PLACE) == "past"
 
 
-@pytest.mark.parametrize("address", WITH_EXHIBITS[:2])
+@pytest.mark.parametrize("address", [address for address in WITH_EXHIBITS if "primer/" in address][:2])
 def test_a_number_opens_its_card_and_escape_closes_it(visit, address):
     for width in (360, 1280):
         with visit(width=width) as v:
