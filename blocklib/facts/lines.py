@@ -17,8 +17,8 @@ SNIPPET = re.compile(r"""\s*-{1,}8<-{1,}\s*(?:["']([^"']+)["'])?""")
 HEADING = re.compile(r"(#{1,6})(?!#)[ \t]*(.*?)[ \t]*$")
 SETEXT = re.compile(r"(=+|-+)[ ]*$")
 RULE = re.compile(r"(?:[-*_][ ]*){3,}$")
-BULLET = re.compile(r"([-+*])[ ]+(?:\[[ xX]\][ ]+)?")
-NUMBER = re.compile(r"(\d+)\.[ ]+")
+BULLET = re.compile(r"([-+*])[ \t]+(?:\[[ xX]\][ ]+)?")
+NUMBER = re.compile(r"(\d+)\.[ \t]+")
 ADMONITION = re.compile(r"""(?:!!!|\?\?\?\+?)[ ]+[\w -]*?(?:[ ]*"(.*)")?[ ]*$""")
 TAB = re.compile(r"""===[!+]*[ ]+"(.*)"[ ]*$""")
 FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]:[ ]*")
@@ -34,7 +34,7 @@ BLOCK_TAGS = set(
     "svg table tbody td template tfoot th thead tr ul video".split()
 )
 NOT_TEXT = {"script", "style", "template", "pre"}
-ITEMS = ((FOOTNOTE, "footnote"), (BULLET, "list"), (NUMBER, "list"), (re.compile(r":[ ]+"), "list"))
+ITEMS = ((FOOTNOTE, "footnote"), (BULLET, "list"), (NUMBER, "list"), (re.compile(r":[ \t]+"), "list"))
 ID = re.compile(r"#([\w:.-]+)")
 LINK_IDS = {"claim", "exhibit", "margin", "chapters", "leans-on"}  # blocks whose argument is an id, not text
 CAPTIONS = {"exhibit", "caption", "figure-caption", "table-caption"}
@@ -53,17 +53,18 @@ class Fence:
 
     def closed_by(self, text: str) -> bool:
         """Only a mark in the very column of the first one closes a fence."""
-        before, body = _before(text)
-        return body.rstrip() == self.mark and len(before) == self.column and before.count(">") == self.quotes
+        lead, body = before(text)
+        return body.rstrip() == self.mark and len(lead) == self.column and lead.count(">") == self.quotes
 
     def left_by(self, text: str) -> bool:
         """Whether the line stands outside the fence's indentation or quote: the extension then gives up the fence."""
-        before, body = _before(text)
-        short = len(before) < self.column or before[: self.column].count(">") != self.quotes
+        lead, body = before(text)
+        short = len(lead) < self.column or lead[: self.column].count(">") != self.quotes
         return bool(body) and bool(self.column) and short
 
 
-def _before(text: str) -> tuple[str, str]:
+def before(text: str) -> tuple[str, str]:
+    """What stands before a line's text (blanks, quote marks; tabs as columns), and the text."""
     body = text.lstrip(" >\t")
     return text[: len(text) - len(body)].expandtabs(4), body
 

@@ -65,9 +65,11 @@ class _Walk:
             if self.fence:
                 self.in_fence(text)
             else:
-                text = self.comments.blot(text)
+                lead, body = md.before(text)  # with tabs as columns; the offset stays that of the text behind
+                offset, text = offset + len(text) - len(body) - len(lead), self.comments.blot(lead + body)
                 if self.comments.broken:
-                    self.page.problem(offset, "a comment inside a line ends on it and holds no other")
+                    where = self.lines[number][0]
+                    self.page.problem(where, "a comment inside a line ends on it and holds no other")
                 self.with_comments(offset, text)
         self.flush()
         end = len(self.page.source)
@@ -122,7 +124,6 @@ class _Walk:
         return len(self.page.headings) - 1
 
     def line(self, offset: int, text: str, context: _Context) -> None:
-        text = text.expandtabs(4) if "\t" in text[: len(text) - len(text.lstrip())] else text
         body = text.lstrip(" ")
         if not body:
             self.flush()
@@ -207,7 +208,7 @@ class _Walk:
     def block(self, offset: int, body: str, rest: int, level: int, context: _Context, lazy: bool) -> None:
         """A line with its containers' indentation and quotes taken off."""
         if found := md.FENCE.match(body):
-            if "`" not in found[2] or found[1][0] == "~":
+            if "`" not in found[2]:
                 return self.open_fence(offset, found, context)
         if md.SNIPPET.match(body):
             self.flush()
@@ -287,9 +288,9 @@ class _Walk:
                 offset, "a code fence right after indented code is shown as text: put a blank line between"
             )
         self.fenced = context
-        start, text = self.lines[self.number]
-        column, quotes = offset - start, text[: len(text) - len(text.lstrip(" >\t"))].count(">")
-        self.fence = md.Fence(found[1], column, quotes, self.number + 1, bool(md.EXEC.search(found[2])))
+        before, _ = md.before(self.lines[self.number][1])
+        executed = bool(md.EXEC.search(found[2]))
+        self.fence = md.Fence(found[1], len(before), before.count(">"), self.number + 1, executed)
         if title := md.TITLE.search(found[2]):
             group = 1 if title[1] is not None else 2
             self.text(offset + found.start(2) + title.start(group), title[group], "title", True)

@@ -49,6 +49,8 @@ def expanded(source, registry):
     ("```\n[16,384][rms]\n```", "```\n[16,384][rms]\n```"),
     ("[16,384][nokey]", '<span class="tl-wrong">16,384</span>'),
     ("[text](page.md) stays", "[text](page.md) stays"),
+    ("- a\n\n\tb [16,384][rms] c", f'- a\n\n\tb <a class="tl-num" href="#{RMS}">16,384</a> c'),
+    ("> \tb [16,384][rms] c", f'> \tb <a class="tl-num" href="#{RMS}">16,384</a> c'),
 ])  # fmt: skip
 def test_what_a_link_becomes(registry, source, result):
     assert expanded(source, registry)[0] == result
