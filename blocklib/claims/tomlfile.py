@@ -44,7 +44,8 @@ def read_toml(root: Path, relative: str, *, required: bool = True) -> TomlFile:
     try:
         text = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        return TomlFile(relative, {}, {}, (Problem(relative, 0, f"not UTF-8 text: {error.reason}"),))
+        places = _places(path.read_text(encoding="utf-8-sig", errors="replace"))
+        return TomlFile(relative, {}, places, (Problem(relative, 0, f"not UTF-8 text: {error.reason}"),))
     try:
         return TomlFile(relative, tomllib.loads(text), _places(text))
     except tomllib.TOMLDecodeError as error:

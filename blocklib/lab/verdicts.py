@@ -8,8 +8,9 @@ from math import sqrt
 
 from blocklib.lab.arms import BASE, VERDICT_SEEDS, Arm, get
 from blocklib.lab.figures import decimals, signed
+from blocklib.lab.power import t_quantile
 from blocklib.lab.questions import QUESTIONS, Outcome, outcome
-from blocklib.lab.statistics import MARGIN, Comparison, compare, holm
+from blocklib.lab.statistics import LEVEL, MARGIN, Comparison, compare, holm
 from blocklib.text import Text
 
 REFERENCE = Text("基准", "the base")
@@ -57,6 +58,13 @@ def digits(comparison: Comparison) -> int:
     return decimals(comparison.sd / sqrt(comparison.pairs), comparison.low, comparison.high)
 
 
+def within(comparison: Comparison) -> tuple[float, float]:
+    """The interval that lies inside the margin exactly where both one-sided tests say so: 90 %, narrower than the other."""
+    df = comparison.pairs - 1
+    half = comparison.floor * t_quantile(1 - LEVEL, df) / t_quantile(1 - LEVEL / 2, df)
+    return comparison.mean - half, comparison.mean + half
+
+
 def named(arm: Arm) -> Text:
     """The arm as it stands inside a sentence: the base by its name, any other in quotation marks."""
     return REFERENCE if arm.id == BASE.id else Text(f"「{arm.label.zh}」", f'"{arm.label.en}"')
@@ -70,8 +78,16 @@ def _sentence(verdict: Verdict) -> Text:
         return _lost(verdict.first if verdict.first.lost else verdict.second)
     assert found is not None
     places, other = digits(found), named(verdict.second.arm)
-    low, high = signed(found.low, places), signed(found.high, places)
-    interval = Text(f"（校正前的 95% 区间：{low} 到 {high}）", f" (95% interval before correction: {low} to {high})")
+    ends = within(found) if verdict.kind == "same" else (found.low, found.high)
+    low, high = (signed(end, places) for end in ends)
+    interval = (
+        Text(
+            f"（两个单侧检验的 90% 区间：{low} 到 {high}）",
+            f" (90% interval of the two one-sided tests: {low} to {high})",
+        )
+        if verdict.kind == "same"
+        else Text(f"（校正前的 95% 区间：{low} 到 {high}）", f" (95% interval before correction: {low} to {high})")
+    )
     if verdict.kind == "differs":
         more, mean = found.mean > 0, f"{abs(found.mean):.{places}f}"
         said = Text(

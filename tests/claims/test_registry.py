@@ -136,6 +136,12 @@ def test_each_fault_beside_a_page_has_that_file_and_line(tmp_path, old, new, lin
     assert [(p.path, p.line) for p in problems] == [(BESIDE, line)] and message in problems[0].message
 
 
+def test_claims_of_a_file_that_is_not_text_are_unread_too(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "claims.toml").write_bytes(b'[a-claim]\ngrade = "proved"\nhow.en = "\xff"\n')
+    assert load(tmp_path).unread == {"a-claim"}
+
+
 def test_claims_of_a_broken_file_are_unread_not_unknown(tmp_path):
     registry = beside(tmp_path, GOOD.replace("first-claim", "a-claim").replace('"both"', '"both'))
     assert list(registry.claims) == ["first-claim"] and registry.unread == {"a-claim"}

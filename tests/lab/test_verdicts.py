@@ -7,6 +7,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from blocklib.facts.compare import compare as held_to
 from blocklib.facts.reading import read
@@ -14,7 +15,7 @@ from blocklib.facts.values import Measured
 from blocklib.lab import verdicts
 from blocklib.lab.arms import ARMS, VERDICT_SEEDS
 from blocklib.lab.questions import Outcome
-from blocklib.lab.statistics import Comparison, compare
+from blocklib.lab.statistics import MARGIN, Comparison, compare
 from blocklib.lab.verdicts import Verdict, digits
 
 
@@ -48,8 +49,8 @@ def judged(mean: float, sd: float = 0.01, ident: str = "gelu", against: str = "b
         ),
         (
             judged(0.002),
-            "GELU: the same as the base within ±0.03 nats (95% interval before correction: −0.006 to +0.010).",
-            "GELU：与基准相同，误差不出 ±0.03 nat（校正前的 95% 区间：−0.006 到 +0.010）。",
+            "GELU: the same as the base within ±0.03 nats (90% interval of the two one-sided tests: −0.005 to +0.009).",
+            "GELU：与基准相同，误差不出 ±0.03 nat（两个单侧检验的 90% 区间：−0.005 到 +0.009）。",
         ),
         (
             judged(0.02, 0.06),
@@ -123,6 +124,24 @@ def test_an_end_near_zero_gets_one_digit_more():
         longer += places > plain
         assert re.search(rf"interval before correction: \+0\.\d{{{places}}} to \+", verdict.sentence.en)
     assert longer > 100
+
+
+def test_sameness_never_shows_an_interval_beyond_its_margin():
+    """The interval it prints is SciPy's at 90 %; the one at 95 % would contradict the verdict now and then."""
+    rng = np.random.default_rng(8)
+    wider = 0
+    for _ in range(2000):
+        verdict = judged(float(rng.uniform(-0.03, 0.03)), 10 ** rng.uniform(-4, -1))
+        if verdict.kind != "same":
+            continue
+        found = verdict.comparison
+        error = found.sd / sqrt(found.pairs)
+        assert verdicts.within(found) == pytest.approx(stats.t.interval(0.9, 7, found.mean, error))
+        for sentence in verdict.sentence:
+            ends = [float(end.replace("−", "-")) for end in re.findall(r"[+−]\d\.\d+", sentence)]
+            assert len(ends) == 2 and max(map(abs, ends)) <= MARGIN
+        wider += max(abs(found.low), abs(found.high)) > MARGIN + 0.001
+    assert wider > 5
 
 
 @pytest.mark.parametrize(("error", "places"), [(0.3, 1), (0.06, 2), (0.021, 2), (0.0049, 3), (0.0009, 4), (1e-9, 5)])
