@@ -68,8 +68,7 @@ class _Walk:
                 lead, body = md.before(text)  # with tabs as columns; the offset stays that of the text behind
                 offset, text = offset + len(text) - len(body) - len(lead), self.comments.blot(lead + body)
                 if self.comments.broken:
-                    where = self.lines[number][0]
-                    self.page.problem(where, "a comment inside a line ends on it and holds no other")
+                    self.page.problem(self.lines[number][0], "a comment inside a line ends on it and holds no other")
                 self.with_comments(offset, text)
         self.flush()
         end = len(self.page.source)
