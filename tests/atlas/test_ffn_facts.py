@@ -54,6 +54,12 @@ def test_active_counts_by_hand():
     assert ffn_facts.routed_share("deepseek-v3") == Fraction(58 * 256 * 3 * 7168 * 2048, 671_026_404_352)
 
 
+def test_experts_of_layers_of_several_kinds():
+    """gpt-oss-20b: 24 layers, windowed and not, of 32 experts; an expert's two matrices carry biases."""
+    expert = 2880 * 5760 + 5760 + 2880 * 2880 + 2880
+    assert ffn_facts.routed_share("gpt-oss-20b") == Fraction(24 * 32 * expert, 20_914_757_184)
+
+
 def test_dense_models_use_all_they_have():
     assert ffn_facts.active_share("llama-3-8b") == 1
     for refused in (ffn_facts.experts_held, ffn_facts.active_ffn_width, ffn_facts.routed_share):

@@ -74,6 +74,19 @@ def test_share_of_the_blocks():
     assert f"{100 * float(where_facts.ffn_share_of_blocks(QWEN)):.2f}" == "70.27"
 
 
+def test_ffns_of_a_mixture_count_the_experts_that_are_visited():
+    """DeepSeek-V3: three dense FFNs of 18,432, then a shared expert and eight of 256, all of 2,048."""
+    dense, expert = 3 * 7168 * 18_432, 3 * 7168 * 2048
+    assert where_facts.ffn_flops_of_model("deepseek-v3") == 2 * (3 * dense + 58 * (1 + 8) * expert)
+
+
+def test_scores_of_a_position_where_all_layers_see_it():
+    assert where_facts.score_flops_per_position("llama-3-8b") == 32 * 4 * 4096
+    for windowed in ("mistral-7b", "gemma-3-1b"):
+        with pytest.raises(ConfigError, match="see different numbers of positions"):
+            where_facts.score_flops_per_position(windowed)
+
+
 def test_crossovers_by_counting():
     """FFNs on the meta device against scores of one query over as many keys as the fact says."""
     for model, tokens in ((QWEN, 87_040), ("llama-3-8b", 21_504)):

@@ -76,6 +76,28 @@ def test_what_a_link_to_a_section_to_come_becomes(registry, source, result):
     assert (expand(source, numbers, LATER), numbers.problems) == (result, [])
 
 
+GRADES = {"x": ("tl-grade tl-<p>", "../claims/#x", 'A "title"')}
+BADGE = '<a class="tl-grade tl-&lt;p&gt;" href="../claims/#x" title="A &quot;title&quot;">proved</a>'
+
+
+@pytest.mark.parametrize("source, result", [
+    ("[proved](claim:x) it.", f"{BADGE} it."), ("It ([proved](claim:x)).", f'It <span class="tl-keep">({BADGE})</span>.'),
+    ("([proved](claim:x))", f'<span class="tl-keep">({BADGE})</span>'), ("它（[proved](claim:x)）。", f'它<span class="tl-keep">（{BADGE}）</span>。'),
+    ("It ([proved](claim:x) too).", f"It ({BADGE} too)."), ("It (see [proved](claim:x)).", f"It (see {BADGE})."),
+    ("[proved](claim:y)", '<span class="tl-wrong">proved</span>'), ("![is [proved](claim:x)](a.png)", "![is proved](a.png)"),
+    ("([proved](claim:x)", f"({BADGE}"), ("[proved](claim:x))", f"{BADGE})"), ("([proved](claim:x)）", f"({BADGE}）"),
+])  # fmt: skip
+def test_what_a_quoted_grade_becomes(registry, source, result):
+    assert expand(source, numbers_of(source, registry), grades=GRADES) == result
+
+
+def test_a_body_that_begins_with_a_link(registry):
+    for link, shown in (("[16,384][rms]", f'<a class="tl-num" href="#{RMS}">16,384</a>'), ("[proved](claim:x)", BADGE)):
+        numbers = numbers_of(f"---\ntitle: has {link}\n---\n{link} x", registry)
+        assert expand(f"{link} x", numbers, grades=GRADES) == f"{shown} x"
+    assert expand("[proved](claim:x)", numbers_of("[proved](claim:x)", registry)) == '<span class="tl-wrong">proved</span>'
+
+
 def test_a_wrong_number_still_leads_to_its_row(registry):
     text, numbers = expanded("[16,385][rms]", registry)
     assert numbers.problems and f'href="#{RMS}"' in text

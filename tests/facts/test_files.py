@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blocklib.facts.files import load_refs, page_paths, read_page, read_text
+from blocklib.facts.files import has_page, load_refs, page_paths, read_page, read_text
 from blocklib.site import redirects
 
 
@@ -50,3 +50,14 @@ def test_a_page_is_scanned_once_and_again_when_it_changes(root):
     assert read_page(root, path)[0] is first
     (root / path).write_text("# B { #b }\n", encoding="utf-8")
     assert [head.id for head in read_page(root, path)[0].headings] == ["b"]
+
+
+LESSON = '# ---\n# title.zh: 一\n# title.en: One\n# ---\n\n# %% [markdown] lang="zh"\n# 甲\n\n# %% [markdown] lang="en"\n# A\n'
+
+
+def test_pages_of_lessons_are_read_in_their_language(root):
+    for name in ("b", "v1.2"):
+        (root / f"docs/{name}.py").write_text(LESSON, encoding="utf-8")
+        assert read_text(root, f"docs/{name}.en.md")[0].split() == ["---", "title:", "One", "---", "A"]
+        assert read_text(root, f"docs/{name}.zh.md")[0].split() == ["---", "title:", "一", "---", "甲"]
+    assert [has_page(root, f"docs/{name}") for name in ("a", "b", "v1.2", "c")] == [True, True, True, False]

@@ -29,7 +29,7 @@ GOLDEN = {
 def test_golden_bytes_per_token(model, expected):
     assert kv_fact(model, "bf16") == expected
     assert kv_fact(model, "fp32") == 2 * expected and kv_fact(model, "int8") * 2 == expected
-    assert kv_bytes_fact(model, "bf16", 1000) == 1000 * expected
+    assert kv_bytes_fact(model, "bf16", 1000) == 1000 * expected and kv_bytes_fact(model, "bf16", 0) == 0
 
 
 class Stored:
