@@ -69,6 +69,15 @@ def test_lazy_attributes_count_only_where_asked_for(tree):
     assert not lazy & names(tree, "import pkg.b.sub\n")
 
 
+def test_lazy_attributes_of_any_module_and_in_circles(tree):
+    change(tree / "pkg/a/lazy.py", "def __getattr__(name):\n    from .two import x\n    from ..b.sub import y\n")
+    assert {"pkg/a/two.py", "pkg/a/lazy.py"} <= names(tree, "from pkg.a.lazy import x\n")
+    assert "pkg/b/sub.py" not in names(tree, "from pkg.a.lazy import x\n")
+    change(tree / "one.py", "def __getattr__(name):\n    from two import ring\n")
+    change(tree / "two.py", "def __getattr__(name):\n    from one import ring\n")
+    assert names(tree, "from one import ring\n") == {"one.py", "two.py"}
+
+
 def change(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

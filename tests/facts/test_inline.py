@@ -25,7 +25,10 @@ def shown(source: str) -> list[str]:
     ("a !", ["a !"]), ("!a", ["!a"]), ("![a", ["![a"]), ("[a](b.md) c", ["a c"]), ('[a](b.md "t 5") c', ["t 5", "a c"]), ("[a] b", ["[a] b"]),
     ("[a](<b c.md>) d", ["a d"]), ("[a][b]\n\n[b]: c.md", ["a"]), ("a[^1] b\n\n[^1]: note", ["a# b", "note"]), ("a[^2] b", ["a[^2] b"]),
     ("[^", ["[^"]), ("a [b] (c)", ["a [b] (c)"]), ("$x$ a", ["# a"]), ("costs $5 and $6", ["costs $5 and $6"]), ("\\(x\\) a", ["# a"]),
-    ("a\nb", ["a b"]), ("`a\nb`", ["a\nb", "#"]), ("a [`b\nc`][k]", ["a b c"]), ("a <code/> b</code> c", ["a  b c"]), ("<b title='x 5'>c</b>", ["x 5", "c"]), ("a *b", ["a b"]), ("_b", ["b"]), ("a_b", ["a_b"]),
+    ("a\nb", ["a b"]), ("`a\nb`", ["a\nb", "#"]), ("a [`b\nc`][k]", ["a b c"]), ("[a `b`](u:v) c", ["b", "a # c"]), ("aéhttps://x.org/5", ["aé#"]), ("a<!--xy-->b", ["ab"]), ("x[(y) a", ["x[(y) a"]),
+        ("[a\\]b](c.md) d", ["a]b d"]), ("[a `]` b](c.md) d", ["]", "a # b d"]), ("[a $]$ b](c.md) d", ["a # b d"]), ("[[a]](b.md)", ["[a]"]),
+        ("[a\\\\](c.md) d", ["a\\ d"]),
+        ("a <code/> b</code> c", ["a  b c"]), ("<b title='x 5'>c</b>", ["x 5", "c"]), ("a *b", ["a b"]), ("_b", ["b"]), ("a_b", ["a_b"]),
         ("x{ .c } y", ["x y"]), ("**x**{ .c } y", ["x y"]),
     ("x\n{ .c }", ["x "]), ("x\n{ #a24 }", ["x "]), ("[a](b.md){ k=24 } c", ["a c"]),
 ])  # fmt: skip
@@ -64,3 +67,8 @@ def test_a_displayed_formula_stands_alone_or_is_text(source, text):
 def test_front_matter_hides_comments_too():
     page = scan("---\ntitle: a <!-- 5 --> b <!-- c\n---\n", "p", "en")
     assert [run.text for run in page.runs] == ["a  b <!-- c"]
+
+
+def test_alt_text_is_no_other_attribute():
+    page = scan('<img alt="a 5" title="b 6">', "p", "en")
+    assert [(run.place.where, run.text) for run in page.runs[:2]] == [("alt text", "a 5"), ("attribute", "b 6")]
