@@ -85,7 +85,7 @@ def test_sentences_and_tables_print_the_same_digits():
             said = {(r["first"], r["second"]): r["en"] for r in shown["questions"][question] if "mean" in r}
             for sentence, row in zip(said.values(), report.comparisons(question)[1], strict=True):
                 digits = len(row[1].partition(".")[2])
-                low, high = re.search(r"correction: ([+−][\d.]+) to ([+−][\d.]+)\)", sentence).groups()
+                low, high = re.search(r"(?:correction|tests): ([+−][\d.]+) to ([+−][\d.]+)\)", sentence).groups()
                 assert len(low.partition(".")[2]) == len(high.partition(".")[2]) == digits
                 if "nats above" in sentence or "nats below" in sentence:
                     assert f"loss {row[1][1:]} nats" in sentence
