@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from blocklib.charts.discover import discover
-from blocklib.claims import closure, sources, vouchers
+from blocklib.claims import closure, experiments, registry, sources, vouchers
 from blocklib.claims.pages import pages
 from blocklib.facts import lessons
 from blocklib.facts.check import Report, check_pages
@@ -42,39 +43,69 @@ CHECKERS = (
     badges.check,
     reading.check,
     terms.check,
+    redirects.check,
     exhibits,
 )
-STANDING = (twins.check, redirects.check)  # what signing a pair settles
+BESIDE = (".zh.md", ".en.md", lessons.SUFFIX, ".facts", registry.BESIDE)  # the files of one page
 
 
 def check_all(root: Path, paths: Iterable[str] | None = None) -> tuple[Report, list[Problem]]:
-    """The report on numbers, and every problem of every checker, sorted; only those of ``paths`` where given."""
-    chosen = _with_pages(paths) if paths is not None else None
-    report = check_pages(root, paths=chosen)
-    problems = set(report.problems)
-    for checker in CHECKERS + STANDING:
-        problems.update(p for p in checker(root) if chosen is None or p.path in chosen)
-    return report, lessons.told(root, problems)
+    """The report on numbers, and every problem of every checker, sorted.
 
-
-def _with_pages(paths: Iterable[str]) -> set[str]:
-    """The paths, and of a lesson the pages for which it stands."""
-    paths = set(paths)
-    return paths.union(*(lessons.pages_of(path) for path in paths if path.endswith(lessons.SUFFIX)))
+    Of ``paths``, where given, those that concern the pages to which they belong: see :func:`_concerns`.
+    """
+    return _check(root, None if paths is None else list(paths), twins.check)
 
 
 def check_before_signing(root: Path, paths: Iterable[str]) -> list[Problem]:
     """Problems of ``paths`` that a signature would not settle: a page is signed when nothing else is wrong with it."""
-    chosen = {path for given in paths for path in (given, lessons.source_of(root, given)) if path}
-    problems = set(check_pages(root, paths=chosen).problems)
-    problems.update(p for checker in CHECKERS for p in checker(root) if p.path in chosen)
-    return lessons.told(root, problems)
+    return _check(root, list(paths), partial(twins.check, strict=False))[1]
+
+
+def _check(root: Path, paths: list[str] | None, pairs: Callable) -> tuple[Report, list[Problem]]:
+    files = None if paths is None else {*paths, *(f"docs/{name}{end}" for name in _names(paths) for end in BESIDE)}
+    report = check_pages(root, paths=files)
+    problems = {problem for checker in (*CHECKERS, pairs) for problem in checker(root)}
+    if paths is not None:
+        concerns = _concerns(root, _names(paths), files, report)
+        problems = set(filter(concerns, problems))
+    return report, lessons.told(root, problems.union(report.problems))
+
+
+def _names(paths: Iterable[str]) -> set[str]:
+    return {twins.page_name(path) for path in paths}
+
+
+def _concerns(root: Path, names: set[str], files: set[str], report: Report) -> Callable[[Problem], bool]:
+    """Whether a problem concerns the pages ``names``: it stands in one of their ``files`` (both languages, facts,
+    claims), or in a file that pages share and is about a claim, fact, source or published id of theirs."""
+    entered = registry.load(root)
+    claims = {use.claim for use in closure.uses(root) if use.page in names}
+    claims |= {claim.id for claim in entered.claims.values() if claim.page in names}
+    broken = {path for path, file in entered.files.items() if file.problems and claims & file.places.keys()}
+    own = [entered.claims[ident] for ident in claims & entered.claims.keys()]
+    if any(claim.experiments for claim in own):
+        broken.add(experiments.SUMMARY)
+    about = {f"claim {ident!r}" for ident in claims}
+    about |= {f"{cite.key}: " for claim in own for cite in claim.sources}
+    about |= {f"fact {row.fact.name}: " for page in report.pages.values() for row in page.rows}
+    about |= {text for name in names for text in (f"page {name!r}", f"heading '{name}#")}
+    pages = tuple(end for end in BESIDE if end != registry.BESIDE)
+
+    def concerns(problem: Problem) -> bool:
+        if problem.path in files or problem.path in broken:
+            return True
+        shared = not problem.path.startswith("docs/") or not problem.path.endswith(pages)
+        return shared and any(text in problem.message for text in about)
+
+    return concerns
 
 
 def main(argv: list[str]) -> int:
     """usage: python -m blocklib check [--root DIR] [PAGE …]
 
-    Checks numbers, claims, twins, terms and sources of all pages, or of those named: every problem is one line
+    Checks numbers, claims, twins, terms and sources of all pages, or of those named, each with its twin and with the
+    files beside it: every problem is one line
     ``file:line: message``, then one line of summary. Exit code 0 if all is well, 1 if anything is wrong.
     """
     begin = time.perf_counter()

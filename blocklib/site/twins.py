@@ -339,7 +339,7 @@ def _known(page: str, files: dict[str, dict[str, str]]) -> str:
 def page_name(argument: str) -> str:
     """``docs/primer/shape.zh.md``, ``primer/shape.en.md`` or ``primer/shape`` as ``primer/shape``."""
     name = argument.strip().removeprefix("./").removeprefix("docs/").rstrip("/")
-    return re.sub(r"(\.(zh|en))?(\.(md|facts|py))?$", "", name)
+    return re.sub(r"(\.(zh|en))?(\.(md|facts|py|claims\.toml))?$", "", name)
 
 
 def main(argv: list[str], root: Path | None = None) -> int:
