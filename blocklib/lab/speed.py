@@ -8,6 +8,7 @@ time, because the speed of a machine drifts.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -17,6 +18,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from blocklib.lab.arms import ARMS, BASE, Arm
+from blocklib.problems import BlocklibError
 
 FILE = Path(__file__).with_name("speed.json")
 ROUNDS, STEPS = 15, 10
@@ -24,11 +26,31 @@ ROUNDS, STEPS = 15, 10
 
 @cache
 def load() -> dict[str, Any] | None:
-    """The kept measurement; None where there is none."""
+    """The kept measurement; None where there is none.
+
+    Raises:
+        BlocklibError: a file that is broken, cut off, or no measurement.
+    """
     try:
-        return json.loads(FILE.read_text("utf-8"))
+        found = json.loads(FILE.read_text("utf-8"))
     except FileNotFoundError:
         return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise _broken(f"cannot be read: {error}") from None
+    rows = found.get("arms") if isinstance(found, dict) else None
+    if not isinstance(rows, dict):
+        raise _broken("expected a measurement, a JSON object with its arms")
+    for ident, row in rows.items():
+        values = [row.get(key) for key in _row([1, 1])] if isinstance(row, dict) else [None]
+        if not all(type(value) in (int, float) and 0 < value < math.inf for value in values):
+            raise _broken(f"arm {ident!r}: expected positive {', '.join(_row([1, 1]))}, found {row!r}")
+    return found
+
+
+def _broken(message: str) -> BlocklibError:
+    return BlocklibError(
+        message, where=f"blocklib/lab/{FILE.name}", remedy="restore it, or measure again: python -m blocklib lab speed"
+    )
 
 
 def measure(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from blocklib.lab import speed
 from blocklib.lab.arms import ARMS, BASE, replace
+from blocklib.problems import BlocklibError
 
 TINY = replace(BASE, id="tiny", layout="AF", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, batch=2, seq_len=16)
 
@@ -67,11 +69,35 @@ def test_file_keeps_the_measurement(tmp_path, monkeypatch):
     speed.load.cache_clear()
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "cannot be read: Expecting value"),
+        ('{"arms": {', "cannot be read"),
+        ("[1]", "expected a measurement, a JSON object with its arms"),
+        ('{"rounds": 3}', "expected a measurement"),
+        ('{"arms": {"base": 1}}', "arm 'base': expected positive median, low, high, found 1"),
+        ('{"arms": {"base": {"median": 1, "low": 1}}}', "arm 'base'"),
+        ('{"arms": {"base": {"median": NaN, "low": 1, "high": 1}}}', "arm 'base'"),
+        ('{"arms": {"base": {"median": "1", "low": 1, "high": 1}}}', "arm 'base'"),
+        ('{"arms": {"base": {"median": 0, "low": 0, "high": 0}}}', "arm 'base'"),
+    ],
+)
+def test_a_broken_file_is_one_line(tmp_path, monkeypatch, text, says):
+    (tmp_path / "speed.json").write_text(text)
+    monkeypatch.setattr(speed, "FILE", tmp_path / "speed.json")
+    speed.load.cache_clear()
+    with pytest.raises(BlocklibError, match=rf"^blocklib/lab/speed\.json: .*{re.escape(says)}.*lab speed\)$"):
+        speed.load()
+    monkeypatch.undo()
+    speed.load.cache_clear()
+
+
 def test_kept_measurement_is_of_todays_arms():
     kept = speed.load()
     if kept is None:
         assert not speed.FILE.exists()
         return
-    assert set(kept["arms"]) == set(ARMS)
+    assert set(kept["arms"]) == set(ARMS), "the arms are others by now: python -m blocklib lab speed"
     assert kept["arms"]["base"]["median"] == pytest.approx(1, abs=0.03), "the control: the base against itself"
     assert all(0 < row["low"] <= row["median"] <= row["high"] for row in kept["arms"].values())
