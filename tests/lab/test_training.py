@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 
 from blocklib.lab import corpus, recheck, training
 from blocklib.lab.arms import ARMS, BASE, RATE_STEP, rate
+from blocklib.problems import BlocklibError
 
 TINY = replace(BASE, id="tiny", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, layout="AF", steps=40, warmup=5)
 
@@ -146,6 +148,47 @@ def test_kept_run_is_what_this_code_makes():
 def test_recheck_control(monkeypatch):
     monkeypatch.setattr(training, "BETAS", (0.5, 0.95))
     assert not recheck.recheck()[1]
+
+
+LOSSES = [6.9, 6.5]
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({}, "expected first_losses, a list of positive numbers, found None"),
+        ({"first_losses": "6.9"}, "found '6.9'"),
+        ({"first_losses": [6.9, None]}, "found [6.9, None]"),
+        ({"first_losses": [6.9, float("nan")]}, "nan"),
+        ({"first_losses": [6.9, 0]}, "found [6.9, 0]"),
+        ({"first_losses": [6.9, True]}, "True"),
+        ({"first_losses": [6.9]}, "expected 2 first_losses, found 1"),
+        ({"first_losses": [6.9, 6.5, 6.2]}, "expected 2 first_losses, found 3"),
+    ],
+)
+def test_what_is_kept_is_looked_at_before_it_is_compared(monkeypatch, record, says):
+    kept = {"outcome": "trained", **record}
+    monkeypatch.setattr(recheck.results, "read", lambda *_: kept)
+    monkeypatch.setattr(recheck, "own_rung", lambda arm: 0)
+    monkeypatch.setattr(training, "CHECKED", 2)
+    monkeypatch.setattr(training, "run", lambda *_, **__: pytest.fail("nothing to compare with"))
+    with pytest.raises(BlocklibError, match=rf"^base/rate.*-seed1\.json: .*{re.escape(says)}.*\(restore it, or"):
+        recheck.recheck()
+
+
+def test_sound_losses_are_compared(monkeypatch):
+    monkeypatch.setattr(recheck, "own_rung", lambda arm: 0)
+    monkeypatch.setattr(training, "CHECKED", 2)
+    for kept, again, same in (
+        (LOSSES, LOSSES, True),
+        (LOSSES, [6.9, 6.6], False),
+        (LOSSES[:1], LOSSES, False),
+        ([], [], True),
+    ):
+        record = {"outcome": "trained" if len(kept) == 2 else "diverged", "first_losses": kept}
+        monkeypatch.setattr(recheck.results, "read", lambda *_, record=record: record)
+        monkeypatch.setattr(training, "run", lambda *_, again=again, **__: {"first_losses": again})
+        assert recheck.recheck()[1] is same
 
 
 def test_torch_is_left_as_it_was():
