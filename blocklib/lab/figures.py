@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from blocklib.lab.power import LEVEL
+
 MINUS = "−"
 
 
@@ -26,5 +28,10 @@ def signed(value: float, places: int) -> str:
 
 
 def p_value(p: float) -> str:
-    """Two digits, three decimals below a tenth, and nothing finer than a thousandth."""
+    """Two digits, three decimals below a tenth, and nothing finer than a thousandth.
+
+    What is below the level of the verdicts never prints as the level itself: the verdict stands beside it.
+    """
+    if p < LEVEL <= round(p, 3):
+        return f"<{LEVEL}"
     return "<0.001" if p < 0.001 else f"{p:.2f}" if p >= 0.1 else f"{p:.3f}"

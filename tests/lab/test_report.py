@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from statistics import mean, stdev
 
 import pytest
@@ -11,6 +12,7 @@ from blocklib.lab import report, speed
 from blocklib.lab.arms import ARMS, BASE
 from blocklib.lab.figures import decimals, p_value, signed
 from blocklib.lab.questions import QUESTIONS
+from blocklib.lab.statistics import Comparison
 from blocklib.text import Text
 from tests.charts.labdata import NEVER, SOMETIMES, staged
 
@@ -132,9 +134,18 @@ def test_say_quotes_the_summary():
         assert said.en.split("\n\n")[0] == shown["questions"]["activation"][0]["en"]
 
 
-@pytest.mark.parametrize(("p", "words"), [(0.0002, "<0.001"), (0.0123, "0.012"), (0.0999, "0.100"), (0.27, "0.27"), (1.0, "1.00")])  # fmt: skip
+@pytest.mark.parametrize(("p", "words"), [(0.0002, "<0.001"), (0.0123, "0.012"), (0.0494, "0.049"), (0.0499999, "<0.05"), (0.05, "0.050"),
+                          (0.0999, "0.100"), (0.27, "0.27"), (1.0, "1.00")])  # fmt: skip
 def test_p_values(p, words):
     assert p_value(p) == words
+
+
+def test_the_p_that_is_printed_agrees_with_the_verdict():
+    near = [0.05 + sign * 10.0**-k for k in range(2, 12) for sign in (-1, 1)]
+    for p in [*near, *(k / 3000 for k in range(1, 3000))]:
+        words = p_value(p)
+        below = Fraction(words[1:]) <= Fraction("0.05") if words[0] == "<" else Fraction(words) < Fraction("0.05")
+        assert below == (Comparison(0.1, 0.1, 0.0, 0.2, 0.1, p, 1.0, 8).verdict == "differs"), (p, words)
 
 
 @pytest.mark.parametrize(
