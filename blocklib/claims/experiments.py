@@ -6,7 +6,7 @@ An entry of ``experiments`` is one of
     gqa-2 same base      the lab found the two the same within its margin
     tied-kv open base    the lab found neither
     no-norm lost         runs of this arm did not train
-    base                 the claim compares nothing; the arm's runs are all there
+    base                 alone: the claim compares nothing; the arm's runs are all there
 
 Standard library only: the summary is read as data, the lab is not imported.
 """
@@ -71,8 +71,16 @@ def _faults(claim: Claim, lab: Lab) -> Iterator[str]:
             case _:
                 words = "|".join(VERDICTS)
                 yield f"cannot read experiment {entry!r}; write 'ARM {words} REFERENCE', 'ARM {LOST}' or 'ARM'"
-    if len(claim.experiments) > 1 and all(len(entry.split()) == 1 for entry in claim.experiments):
-        yield f"names several arms and no verdict; write for example {f'{claim.experiments[0]} above {claim.experiments[1]}'!r}"
+    bare = [entry for entry in claim.experiments if len(entry.split()) == 1]
+    if len(bare) == len(claim.experiments) > 1:
+        yield f"names several arms and no verdict; write for example {f'{bare[0]} above {bare[1]}'!r}"
+    elif len(bare) < len(claim.experiments):
+        for entry in bare:
+            words = "|".join(VERDICTS)
+            yield (
+                f"experiment {entry!r} says nothing beside what it compares; "
+                f"write '{entry} {words} REFERENCE' or '{entry} {LOST}', or leave it out"
+            )
 
 
 def _arm(entry: str, arm: str, lab: Lab) -> list[str]:

@@ -64,7 +64,7 @@ def test_what_the_lab_says_may_be_claimed(faults, entry):
 
 
 def test_several_verdicts_may_stand_together(faults):
-    assert faults("gelu above base", "relu below base", "base") == []
+    assert faults("gelu above base", "relu below base", "no-norm lost") == []
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,16 @@ def test_each_wrong_entry_is_reported(faults):
 def test_several_arms_without_a_verdict_are_a_comparison_in_disguise(faults):
     ((_, _, message),) = faults("gelu", "base")
     assert "names several arms and no verdict; write for example 'gelu above base'" in message
+
+
+@pytest.mark.parametrize(
+    "entries", [("no-norm lost", "base"), ("base", "gelu above base"), ("gelu above base", "relu")]
+)
+def test_an_arm_alone_says_nothing_beside_a_comparison(faults, entries):
+    bare = next(entry for entry in entries if " " not in entry)
+    ((path, _, message),) = faults(*entries)
+    assert path == CLAIMS and f"experiment '{bare}' says nothing beside what it compares" in message
+    assert f"write '{bare} above|below|same|open REFERENCE' or '{bare} lost', or leave it out" in message
 
 
 def test_without_a_lab_nothing_is_measured(faults):
