@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
+from operator import add
 
 from blocklib.exact import at_least, plain
 from blocklib.facts.registry import fact
@@ -55,10 +56,10 @@ class Parameters:
         return dict(vars(self))
 
     def __add__(self, more: Parameters) -> Parameters:
-        return Parameters(*(a + b for a, b in zip(self.components.values(), more.components.values(), strict=True)))
+        return Parameters(*map(add, vars(self).values(), vars(more).values()))
 
     def __mul__(self, times: int) -> Parameters:
-        return Parameters(*(times * count for count in self.components.values()))
+        return Parameters(*map(times.__mul__, vars(self).values()))
 
 
 @dataclass(frozen=True)

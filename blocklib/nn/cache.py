@@ -67,10 +67,10 @@ class Cache:
             raise ValueError(f"layers differ in length, {self._seen}: not inside a forward pass")
 
     def _check(self, layer: int, k: Tensor, v: Tensor) -> None:
-        if k.dim() != 4 or v.dim() != 4 or k.shape[:3] != v.shape[:3]:
-            raise ValueError(f"keys {tuple(k.shape)} and values {tuple(v.shape)} should both be (B, Hkv, T, D)")
-        batch, heads, _, width = k.shape
-        found = (batch, heads, width, v.shape[3], k.dtype, v.dtype)
+        keys, values = k.shape, v.shape
+        if len(keys) != 4 or len(values) != 4 or keys[:3] != values[:3]:
+            raise ValueError(f"keys {tuple(keys)} and values {tuple(values)} should both be (B, Hkv, T, D)")
+        found = (keys[0], keys[1], keys[3], values[3], k.dtype, v.dtype)
         expected = self._shape.setdefault(layer, found)
         if found != expected:
             raise ValueError(f"layer {layer} caches {expected} (B, Hkv, two widths, two dtypes), but was given {found}")

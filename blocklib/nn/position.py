@@ -95,6 +95,9 @@ class RoPE(nn.Module):
         # Cosines and sines of positions 0, 1, 2 …, for whoever asks for a range; and what they were made for.
         self._table: tuple[Tensor, Tensor] | None = None
         self._made_for: tuple | None = None
+        # The rows of the table that were asked for last.
+        self._asked: range | None = None
+        self._rows: tuple[Tensor, ...] = ()
 
     def forward(self, x: Tensor, positions: Positions) -> Tensor:
         """``x (B, H, T, D)`` at T positions to the same shape.
@@ -108,9 +111,9 @@ class RoPE(nn.Module):
         cos, sin = self.turns(positions, x)
         if cos.shape[-2] != x.shape[-2]:
             raise ValueError(f"{cos.shape[-2]} positions given for {x.shape[-2]} tokens")
-        if x.shape[-1] == width:
-            return self.rotate(x, cos, sin)
-        return torch.cat([self.rotate(x[..., :width], cos, sin), x[..., width:]], -1)
+        turning = x if x.shape[-1] == width else x[..., :width]
+        turned = torch.addcmul(turning * cos, self.partner(turning), sin)
+        return turned if x.shape[-1] == width else torch.cat([turned, x[..., width:]], -1)
 
     def pair(self, q: Tensor, k: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
         """Queries ``(B, H, T, D)`` and keys ``(B, Hkv, T, D)`` of the same positions, turned in one go.
@@ -121,15 +124,21 @@ class RoPE(nn.Module):
         return turned[:, : q.shape[1]], turned[:, q.shape[1] :]
 
     def turns(self, positions: Positions, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and sines ``(T, D/2)`` or ``(B, 1, T, D/2)`` in the dtype of ``x``."""
+        """Cosine and signed sine of every entry, ``(T, D)`` or ``(B, 1, T, D)`` in the dtype of ``x``.
+
+        The sine is negative at the first entry of each pair: ``x · cos + partner(x) · sin`` turns it.
+        """
         if not isinstance(positions, range) or positions.step != 1 or positions.start < 0:
             return self._computed(positions, x)
         made_for = (x.dtype, x.device, torch.is_inference_mode_enabled())
-        if self._made_for != made_for or len(self._table[0]) < positions.stop:
+        if self._made_for != made_for or self._table[0].shape[0] < positions.stop:
             # Twice what is asked for: a table that grew by one a step would be made anew at each.
             self._table, self._made_for = self._computed(range(max(2 * positions.stop, 64)), x), made_for
-        cos, sin = self._table
-        return cos[positions.start : positions.stop], sin[positions.start : positions.stop]
+            self._asked = None
+        if positions is not self._asked:  # every layer of a pass asks with the same range
+            self._rows = tuple(table[positions.start : positions.stop] for table in self._table)
+            self._asked = positions
+        return self._rows
 
     def _computed(self, positions: Positions, x: Tensor) -> tuple[Tensor, Tensor]:
         wide = torch.float64 if x.dtype == torch.float64 else torch.float32
@@ -138,14 +147,16 @@ class RoPE(nn.Module):
         )
         if angles.dim() == 3:
             angles = angles[:, None]  # one axis for the heads
-        return (angles.cos() * self.magnitude).to(x.dtype), (angles.sin() * self.magnitude).to(x.dtype)
+        cos, sin = (angles.cos() * self.magnitude).to(x.dtype), (angles.sin() * self.magnitude).to(x.dtype)
+        return self.join(cos, cos), self.join(-sin, sin)
 
-    def rotate(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """Turn the pairs (i, i + D/2) of ``x (…, T, D)``."""
-        first, second = x.chunk(2, -1)
-        return torch.cat(
-            [torch.addcmul(first * cos, second, sin, value=-1), torch.addcmul(second * cos, first, sin)], -1
-        )
+    def join(self, first: Tensor, second: Tensor) -> Tensor:
+        """The first and the second entries of all pairs, ``(…, D/2)`` each, in their places: ``(…, D)``."""
+        return torch.cat([first, second], -1)
+
+    def partner(self, x: Tensor) -> Tensor:
+        """Every entry's place taken by the other one of its pair, ``(…, D)`` to the same shape."""
+        return x.roll(x.shape[-1] // 2, -1)
 
 
 class InterleavedRoPE(RoPE):
@@ -154,10 +165,13 @@ class InterleavedRoPE(RoPE):
     ``frequencies`` is ``(D/2,)`` or fewer, as there.
     """
 
-    def rotate(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """Turn the pairs (2i, 2i + 1) of ``x (…, T, D)``."""
-        first, second = x[..., ::2], x[..., 1::2]
-        return torch.stack([first * cos - second * sin, second * cos + first * sin], -1).flatten(-2)
+    def join(self, first: Tensor, second: Tensor) -> Tensor:
+        """As :meth:`RoPE.join`: ``(…, D/2)`` twice to ``(…, D)``."""
+        return torch.stack([first, second], -1).flatten(-2)
+
+    def partner(self, x: Tensor) -> Tensor:
+        """As :meth:`RoPE.partner`: ``(…, D)`` to the same shape."""
+        return x.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
 
 
 def half_split_order(head_dim: int) -> Tensor:

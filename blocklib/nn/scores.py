@@ -74,17 +74,17 @@ class FusedDotProduct(DotProduct):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, pattern: Pattern | None, padding: Tensor | None) -> Tensor:
         """Mixed values ``(B, H, T, D)``."""
-        heads, queries, keys = q.shape[1], q.shape[-2], k.shape[-2]
+        batch, heads, queries, width = q.shape
+        shared, keys = k.shape[1:3]
         square = pattern is causal_mask and padding is None and queries == keys > 1
         mask = None if square else visible(pattern, padding, queries, keys, q.device)
-        if queries == 1 and heads > k.shape[1] and (mask is None or mask.dim() < 3 or mask.shape[-3] == 1):
+        if queries == 1 and heads > shared and (mask is None or mask.dim() < 3 or mask.shape[-3] == 1):
             # One new token: the heads of a group are as many queries to one key/value head, which is never copied.
-            grouped = q.unflatten(1, (k.shape[1], -1)).squeeze(-2)
-            return F.scaled_dot_product_attention(grouped, k, v, attn_mask=mask, scale=self.scale).flatten(1, 2)[
-                :, :, None
-            ]
+            grouped = q.reshape(batch, shared, -1, width)
+            mixed = F.scaled_dot_product_attention(grouped, k, v, attn_mask=mask, scale=self.scale)
+            return mixed.reshape(batch, heads, 1, -1)
         return F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, is_causal=square, scale=self.scale, enable_gqa=heads > k.shape[1]
+            q, k, v, attn_mask=mask, is_causal=square, scale=self.scale, enable_gqa=heads > shared
         )
 
 

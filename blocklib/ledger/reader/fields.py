@@ -9,9 +9,10 @@ refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,6 +88,12 @@ class Family:
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     text: str | None = None
 
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every field that may stand in a config of this family."""
+        read = {name for key, spec in self.read.items() for name in (key, *spec.names)}
+        return frozenset({"model_type", "architectures", *self.inert, *self.fixed, *read})
+
 
 def head_of(family: Family, raw: Mapping[str, Any]) -> str:
     """Kind of head that ``architectures`` asks for. Raises :class:`ConfigError`."""
@@ -107,14 +114,12 @@ def values_of(family: Family, raw: Mapping[str, Any]) -> SimpleNamespace:
     Raises:
         ConfigError: a field is missing, of the wrong type, contradicts another, or is unknown.
     """
-    known = {"model_type", "architectures", *family.inert, *family.fixed}
-    known |= {name for key, spec in family.read.items() for name in (key, *spec.names)}
-    read = {key: _read(key, spec, raw, known) for key, spec in family.read.items()}
-    account(family, raw, known)
+    read = {key: _read(key, spec, raw, family.known) for key, spec in family.read.items()}
+    account(family, raw, family.known)
     return SimpleNamespace(head=head_of(family, raw), **read)
 
 
-def account(family: Family, raw: Mapping[str, Any], known: set[str]) -> None:
+def account(family: Family, raw: Mapping[str, Any], known: Set[str]) -> None:
     """Refuse fields outside ``known`` and fixed fields of another value. Raises :class:`ConfigError`."""
     for name in raw:
         if name not in known:
@@ -132,7 +137,7 @@ def nearest(name: str, known: Mapping | set | tuple) -> str | None:
     return f"did you mean {close[0]}?" if close else None
 
 
-def _read(key: str, spec: Field, raw: Mapping[str, Any], known: set[str]) -> Any:
+def _read(key: str, spec: Field, raw: Mapping[str, Any], known: frozenset[str]) -> Any:
     present = [name for name in (key, *spec.names) if name in raw]
     if not present:
         if spec.default is REQUIRED:
@@ -140,11 +145,13 @@ def _read(key: str, spec: Field, raw: Mapping[str, Any], known: set[str]) -> Any
             close = get_close_matches(key, sorted(spare))
             raise ConfigError(f"{key} is missing", remedy=f"the nearest field is {shown(close[0])}" if close else None)
         return spec.default
-    read = [_typed(name, spec, raw[name]) for name in present]
-    if any(not same(value, read[0]) for value in read):
-        raise ConfigError(f"{' and '.join(present)} say the same thing and must agree, found "
-                          f"{' and '.join(shown(raw[name]) for name in present)}")  # fmt: skip
-    return read[0]
+    first, *others = present
+    value = _typed(first, spec, raw[first])
+    for name in others:
+        if not same(_typed(name, spec, raw[name]), value):
+            raise ConfigError(f"{' and '.join(present)} say the same thing and must agree, found "
+                              f"{' and '.join(shown(raw[name]) for name in present)}")  # fmt: skip
+    return value
 
 
 def _typed(name: str, spec: Field, value: Any) -> Any:

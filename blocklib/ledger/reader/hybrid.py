@@ -39,8 +39,11 @@ def _experts(v: SimpleNamespace) -> MoE:
 
 
 def _stack(mixers: tuple[Mixer, ...], ffns: list[FFN | MoE]) -> tuple[Layer, ...]:
-    made: dict[tuple[int, int], Layer] = {}
-    return tuple(made.setdefault((id(m), id(f)), Layer(m, f)) for m, f in zip(mixers, ffns, strict=True))
+    # One object for each shape: comparing and hashing shapes is slow.
+    keys = [(id(mixer), id(ffn)) for mixer, ffn in zip(mixers, ffns, strict=True)]
+    shapes = dict(zip(keys, zip(mixers, ffns, strict=True), strict=True))
+    made = {key: Layer(*shape) for key, shape in shapes.items()}
+    return tuple(made[key] for key in keys)
 
 
 def _next(v: SimpleNamespace) -> Config:
