@@ -28,7 +28,6 @@ from blocklib.facts.files import read_text
 from blocklib.problems import BlocklibError
 from blocklib.site import (
     apipages,
-    blocks,
     findings,
     languages,
     links,
@@ -39,6 +38,7 @@ from blocklib.site import (
     pages,
     preview,
     search,
+    stage,
     vendor,
 )
 from blocklib.site.build import Build, Job, payload, payload_path
@@ -77,7 +77,7 @@ def on_config(config):
     if _is_first(config):
         preview.building = True
         fingerprint.hold()
-        blocks.keep_to_one_thread()
+        stage.keep_to_one_thread()
         try:
             _build = Build(root, serving=preview.serving, issues_url=config.extra.get("issues_url", ""))
         except BlocklibError as error:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from blocklib.site import guards
 from blocklib.text import LANGS, Text
 
 if TYPE_CHECKING:
@@ -34,17 +35,30 @@ class Recorder(io.TextIOBase):
         self.lang = lang
         self.parts: list[list] = []
         self.used_language = False
+        self._printed = 0  # characters
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
         if text:
+            self.take(text)
             if self.parts and self.parts[-1][0] == "text":
                 self.parts[-1][1] += text
             else:
                 self.parts.append(["text", text])
         return len(text)
+
+    def take(self, *texts: str) -> None:
+        """Count what is printed and look at it; raises :class:`~blocklib.site.guards.Refused`."""
+        for text in texts:
+            guards.look_at(text)
+        self._printed += sum(map(len, texts))
+        guards.count(self._printed)
+
+    def clear(self) -> None:
+        """Begin anew, for the next cell."""
+        self.parts, self._printed = [], 0
 
     def __enter__(self) -> Recorder:
         self._token = _recorder.set(self)
@@ -111,6 +125,7 @@ class Show:
             if len(row) != len(heads):
                 raise ValueError(f"row {number} has {len(row)} cells, the head has {len(heads)}")
         if recorder := _recorder.get():
+            recorder.take(*heads, *(cell for row in body for cell in row))
             recorder.parts.append(["table", heads, body])
         else:
             print(plain_table(heads, body))
@@ -118,6 +133,7 @@ class Show:
     def markdown(self, text: object) -> None:
         """Print Markdown; numbers in it may be bound, and are then checked as on the page."""
         if recorder := _recorder.get():
+            recorder.take(_string(text))
             recorder.parts.append(["markdown", _string(text)])
         else:
             print(_string(text))
@@ -132,6 +148,7 @@ class Show:
 
         lang, state = reader_language(), shown.checked(state)
         if recorder := _recorder.get():
+            recorder.take(_string(title), state.sentence[lang])
             recorder.parts.append(["chart", *shown.figure(state, title, lang)])
             return
         shown.in_jupyter(state, lang)

@@ -17,14 +17,13 @@ from pathlib import Path
 from blocklib.facts import fingerprint
 from blocklib.facts.lessons import Cell, Lesson
 from blocklib.problems import BlocklibError
-from blocklib.site import blocks, cache
+from blocklib.site import blocks, cache, guards, stage
 from blocklib.site.display import Recorder
 
 # They draw in a look of their own, for light or dark but not both, or show HTML that asks other hosts.
 DRAWING = frozenset({"IPython", "PIL", "altair", "bokeh", "ipywidgets", "matplotlib", "plotly", "pylab", "seaborn"})
 INSTEAD = "use show.chart, or an exhibit: they follow the palette and have a sentence and a table"
 _RICH = ("_repr_html_", "_repr_mimebundle_", "_repr_png_", "_repr_svg_", "_repr_jpeg_", "_ipython_display_")
-_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Outcome:
 def stamp(root: Path, lesson: Lesson) -> str:
     """What the outcomes depend on: the code of the cells, everything it imports from here with its data, versions."""
     try:
-        closure = fingerprint.closure_hash(lesson.program, blocks.library_root(root))
+        closure = fingerprint.closure_hash(lesson.program, stage.library_root(root))
     except BlocklibError:
         closure = "unreadable"  # a syntax error is reported by running, with its line
     return cache.key("notebook", [cell.source for cell in lesson.code], closure, cache.versions())
@@ -75,10 +74,11 @@ def run(root: Path, path: str, lesson: Lesson, lang: str) -> tuple[list[Outcome]
     scope = {"__name__": "__main__", "__file__": filename}
     found: list[Outcome] = []
     missing: set[str] = set()
-    with blocks.stage(root, lesson.program, recorder):
+    with stage.stage(root, lesson.program, recorder):
         for cell in lesson.code:
             try:
-                drawn = _run_cell(cell, filename, scope)
+                with guards.watched(root):
+                    drawn = _run_cell(cell, filename, scope)
             except KeyboardInterrupt:
                 raise
             except NameError as error:
@@ -90,13 +90,10 @@ def run(root: Path, path: str, lesson: Lesson, lang: str) -> tuple[list[Outcome]
             except BaseException as error:
                 found.append(_failed(cell, error, filename))
             else:
-                parts = recorder.result()
-                address = next((text for text in _texts(parts) if _ADDRESS.search(text)), "")
-                fault = f"prints an address in memory, another at every run: {address.strip()!r}" if address else ""
-                found.append(drawn or Outcome(parts, cell.line, fault))
+                found.append(drawn or Outcome(recorder.result(), cell.line))
             if found[-1].fault:
                 missing |= set(_made(cell))
-            recorder.parts = []
+            recorder.clear()
     return found, recorder.used_language
 
 
@@ -121,14 +118,6 @@ def _run_cell(cell: Cell, filename: str, scope: dict) -> Outcome | None:
         return Outcome([], last.lineno, f"ends in a {package} {kind.__name__}, which shows itself; {INSTEAD}")
     print(repr(value))
     return None
-
-
-def _texts(parts: list[list]) -> Iterator[str]:
-    for kind, *rest in parts:
-        if kind == "table":
-            yield from (cell for row in [rest[0], *rest[1]] for cell in row)
-        elif kind != "chart":
-            yield from rest[0].split("\n")
 
 
 def _made(cell: Cell) -> Iterator[str]:

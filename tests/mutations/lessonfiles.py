@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 LESSON = "docs/lab/plot.py"
-NAMES = ("raises", "warns", "exits", "leaves", "broken", "draws", "shows", "address", "drawn")
+NAMES = (
+    "raises", "warns", "exits", "leaves", "broken", "draws", "shows", "address", "drawn", "escapes", "writes", "threads",
+)  # fmt: skip
 CELLS = "".join(f'\n# %%\nprint("{name}")\n' for name in NAMES)
 FILES = {
     LESSON: f"""\

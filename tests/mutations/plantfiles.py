@@ -123,7 +123,9 @@ def _blocks(*names: str) -> str:
 
 
 _CHAPTERS = "/// chapters | room\n| {0} |  |\n|---|---|\n| [{1}](one.md) | a |\n| [{2}](two.md) | b |\n///\n"
-SNIPPETS = ("raises", "silent", "exits", "leaves", "warns", "absent", "broken", "quotes")
+SNIPPETS = (
+    "raises", "silent", "exits", "leaves", "warns", "absent", "broken", "quotes", "floods", "escapes", "address", "writes", "threads",
+)  # fmt: skip
 _TAB = '\n=== "页签"\n\n    ```python exec="on"\n    --8<-- "primer/run/tabbed.py"\n    ```\n'
 RUN_ZH = _page("运行", _blocks(*SNIPPETS) + _TAB)
 RUN_EN = RUN_ZH.replace("运行", "Run").replace("页签", "tab")
