@@ -63,13 +63,18 @@ def check_before_signing(root: Path, paths: Iterable[str]) -> list[Problem]:
 
 
 def _check(root: Path, paths: list[str] | None, pairs: Callable) -> tuple[Report, list[Problem]]:
-    files = None if paths is None else {*paths, *(f"docs/{name}{end}" for name in _names(paths) for end in BESIDE)}
+    files = None if paths is None else _files(paths)
     report = check_pages(root, paths=files)
     problems = {problem for checker in (*CHECKERS, pairs) for problem in checker(root)}
     if paths is not None:
         concerns = _concerns(root, _names(paths), files, report)
         problems = set(filter(concerns, problems))
     return report, lessons.told(root, problems.union(report.problems))
+
+
+def _files(paths: Iterable[str]) -> set[str]:
+    """The paths, and all files of the pages to which they belong."""
+    return {*paths, *(f"docs/{name}{end}" for name in _names(paths) for end in BESIDE)}
 
 
 def _names(paths: Iterable[str]) -> set[str]:
@@ -102,11 +107,12 @@ def _concerns(root: Path, names: set[str], files: set[str], report: Report) -> C
 
 
 def main(argv: list[str]) -> int:
-    """usage: python -m blocklib check [--root DIR] [PAGE …]
+    """usage: python -m blocklib check [--root DIR] [--twice] [PAGE …]
 
     Checks numbers, claims, twins, terms and sources of all pages, or of those named, each with its twin and with the
     files beside it: every problem is one line
     ``file:line: message``, then one line of summary. Exit code 0 if all is well, 1 if anything is wrong.
+    --twice also runs the code of these pages in two processes and compares what it prints; takes seconds.
     """
     begin = time.perf_counter()
     names, root = list(argv), None
@@ -115,8 +121,15 @@ def main(argv: list[str]) -> int:
         if root is None or not (root / "docs").is_dir():
             raise UsageError("--root needs a folder that holds docs/")
         del names[:2]
+    again = "--twice" in names
+    names = [name for name in names if name != "--twice"]
     root = root or find_root(ROOT)
-    report, problems = check_all(root, [_page(name, root) for name in names] if names else None)
+    paths = [_page(name, root) for name in names] if names else None
+    report, problems = check_all(root, paths)
+    if again:
+        from blocklib.site import twice  # not what a check without it waits for
+
+        problems = sorted({*problems, *twice.check(root, paths and _files(paths))})
     for problem in problems:
         print(problem)
     count = sum(len(row.printed) for page in report.pages.values() for row in page.rows)

@@ -114,10 +114,10 @@ def output_of(root: Path, name: str, source: str, lang: str, store: cache.Store)
     return Output(parts)
 
 
-def run(path: str, source: str, lang: str, root: Path) -> Recorder:
-    """Run one block now. Raises :class:`BlockError` when it raises, warns, exits, prints nothing or is refused."""
+def run(path: str, source: str, lang: str, root: Path, recorder: Recorder | None = None) -> Recorder:
+    """Run one block now, its prints going to ``recorder``, by default one of its own. Raises :class:`BlockError` when it raises, warns, exits, prints nothing or is refused."""
     filename = str(root / path)
-    recorder = Recorder(lang)
+    recorder = Recorder(lang) if recorder is None else recorder
     scope = {"__name__": "__main__", "__file__": filename}
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     try:

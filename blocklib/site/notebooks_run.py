@@ -63,14 +63,16 @@ def outcomes(root: Path, path: str, lesson: Lesson, lang: str, store: cache.Stor
     return found
 
 
-def run(root: Path, path: str, lesson: Lesson, lang: str) -> tuple[list[Outcome], bool]:
+def run(
+    root: Path, path: str, lesson: Lesson, lang: str, recorder: Recorder | None = None
+) -> tuple[list[Outcome], bool]:
     """Run every code cell now; also whether the output can differ between the languages.
 
     After a cell that failed the others still run, so that all failures are found at once; one that only lacks a name
     which the failed cell was to make is no failure of its own.
     """
     filename = str(root / path)
-    recorder = Recorder(lang)
+    recorder = Recorder(lang) if recorder is None else recorder
     scope = {"__name__": "__main__", "__file__": filename}
     found: list[Outcome] = []
     missing: set[str] = set()

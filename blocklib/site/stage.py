@@ -19,6 +19,7 @@ from blocklib.site.display import Recorder
 
 # Set before any library starts its threads: the order of a sum, and so its last digit, depends on them.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+SEED = 0  # with which code begins that sets none; another one tells whether that matters, see twice.py
 # Kinds of warnings that third-party modules raise about one another; only our own code answers for its own.
 HOUSEKEEPING = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning, FutureWarning)
 
@@ -93,7 +94,7 @@ def _alone(root: Path) -> Iterator[None]:
 
 def _python_state() -> Callable[[], None]:
     drawn, depth, digits = random.getstate(), sys.getrecursionlimit(), sys.get_int_max_str_digits()
-    random.seed(0)
+    random.seed(SEED)
 
     def undo() -> None:
         random.setstate(drawn)
@@ -109,7 +110,7 @@ def _torch_state() -> Callable[[], None]:
         return lambda: None
     torch.set_num_threads(1)
     drawn = torch.get_rng_state()
-    torch.manual_seed(0)
+    torch.manual_seed(SEED)
     dtype, grad, device = torch.get_default_dtype(), torch.is_grad_enabled(), torch.get_default_device()
     exact, precision = torch.are_deterministic_algorithms_enabled(), torch.get_float32_matmul_precision()
     options = vars(torch._tensor_str.PRINT_OPTS).copy()
@@ -142,7 +143,7 @@ def _numpy_state() -> Callable[[], None]:
     if numpy is None:
         return lambda: None
     options, errors, drawn = numpy.get_printoptions(), numpy.geterr(), numpy.random.get_state()
-    numpy.random.seed(0)
+    numpy.random.seed(SEED)
 
     def undo() -> None:
         numpy.set_printoptions(**options)
