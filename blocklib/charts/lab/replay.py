@@ -78,7 +78,9 @@ def curve(arm: str, reference: str) -> tuple[Chart, Text, Table]:
     floors, last = summary.load()["corpus"], EVERY * 10
     low, roof = reach("curve", get(arm).causal and get(reference).causal)
     idle = [ident for ident in (arm, reference) if band(ident, "curve") is None]
-    high = roof + (0.25 if idle else 0.08) * (roof - low)  # what has nothing to draw is named above
+    # What has nothing to draw is named above, and so is a curve that ends there.
+    crowded = idle or any(summary.arm(ident)["lost"] for ident in (arm, reference))
+    high = roof + (0.25 if crowded else 0.08) * (roof - low)
     series = [
         Series(word, x=[], y=[floors[key]], mark="rule", role="c0", end=word)
         for key, word in (
