@@ -96,9 +96,8 @@ class _Walk:
         if body.startswith(BLOT) and not self.comments.inside:
             self.line(offset, "", self.root)
             if not body.strip(BLOT + " \t"):
-                if not self.comments.open or "<!--" in self.lines[self.number][1]:
-                    del self.root.stack[(len(text) - len(body)) // 4 :]
-                    self.root.quote = None if ">" not in text[: len(text) - len(body)] else self.root.quote
+                self.root.stack.clear()
+                self.root.quote = None
                 return
         self.line(offset, text, self.root)
 
@@ -150,8 +149,8 @@ class _Walk:
             self.coded = True
             return None
         if body.startswith(">") and (rest < 4):
-            return self.quoted(offset + indent, body, context, lazy)
-        if context.quote and not lazy:
+            return self.quoted(offset + indent, body, context)
+        if not lazy:
             context.quote = None
         self.block(offset + indent, body, rest, level, context, lazy)
         context.blank = False
@@ -166,10 +165,8 @@ class _Walk:
             inner = inner.quote
         return False
 
-    def quoted(self, offset: int, body: str, context: _Context, lazy: bool) -> None:
+    def quoted(self, offset: int, body: str, context: _Context) -> None:
         if not context.quote:
-            if not lazy:
-                self.flush()
             context.quote = _Context()
         context.blank = False
         cut = 2 if body.startswith("> ") else 1
@@ -193,7 +190,7 @@ class _Walk:
             end = 0
             for found in re.finditer(rf"<(/?){name}\b[^<>]*?(/?)>", body, re.I):
                 depth += -1 if found[1] else 0 if found[2] else 1
-                end = found.end() if depth <= 0 else end
+                end = found.end()
             self.html = (name, depth) if depth > 0 else None
             start = 0 if name not in md.NOT_TEXT else len(body) if self.html else end
             self.extend(offset + start, body[start:], "html", "html", self.root)
@@ -236,7 +233,7 @@ class _Walk:
             return self.open_html(offset, body, found)
         self.extend(offset, body, "text", self.where(context), context)
         for opening, closing in (("$$", "$$"), ("\\[", "\\]"), ("\\begin{", "}")):
-            if body.startswith(opening) and not (len(body) > 2 and body.rstrip()[2:].endswith(closing)):
+            if body.startswith(opening) and not body.rstrip()[2:].endswith(closing):
                 self.open.formula = closing
         return None
 
@@ -308,7 +305,7 @@ class _Walk:
         if "|" not in body or self.number + 1 >= len(self.lines):
             return False
         following = self.lines[self.number + 1][1].lstrip(" >\t")
-        return bool(md.SEPARATOR.match(following)) and "-" in following
+        return bool(md.SEPARATOR.match(following))
 
     def row(self, offset: int, body: str) -> None:
         if not md.SEPARATOR.match(body):
@@ -364,7 +361,6 @@ class _Walk:
                 self.push(context, level, where)
                 item = body[found.end() :]
                 self.open = _Open("item", self.where(context), [(offset + found.end(), item)], context)
-                context.blank = False
                 return True
         if not lazy:
             context.counter.pop(level, None)

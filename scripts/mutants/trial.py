@@ -135,18 +135,22 @@ def plan(measured: Measure, module: str, lines: range) -> list[tuple[str, list[s
     """Test files and their tests in the order to run them: the mirror first, then files whose tests take least.
 
     Chosen are the tests that run one of ``lines``; for a line that runs on import, all that run the module. The rest of
-    the mirror comes at the end, because a test can depend on a line that ran before it, while tests were collected.
+    the mirror, for a line that runs on import of all those files, comes at the end, because a test can depend on a line
+    that ran before it, while tests were collected.
     """
     at = measured.lines[module]
-    names = frozenset().union(*(at.get(line, frozenset()) for line in lines)) or at[0]
+    run = frozenset().union(*(at.get(line, frozenset()) for line in lines))
+    names = run or at[0]
     files: dict[str, list[str]] = defaultdict(list)
     for name in sorted(names, key=measured.seconds.__getitem__):
         files[name.partition("::")[0]].append(name)
     own = mirror(module)
     cost = {file: sum(map(measured.seconds.__getitem__, tests)) for file, tests in files.items()}
     steps = sorted(files.items(), key=lambda step: (step[0] != own, cost[step[0]]))
-    rest = [name for name in measured.seconds if name.startswith(f"{own}::") and name not in names]
-    return steps + ([(own, rest)] if rest else [])
+    for file in [own] if run else dict.fromkeys([own, *(file for file, _ in steps)]):
+        rest = [name for name in measured.seconds if name.startswith(f"{file}::") and name not in names]
+        steps += [(file, rest)] if rest else []
+    return steps
 
 
 class Mutated(importlib.machinery.SourceFileLoader):
