@@ -8,7 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from mutants import trial
 
-MODULE, OWN, OTHER, FAR = "blocklib/ledger/flops.py", "tests/ledger/test_flops.py", "tests/atlas/test_x.py", "tests/y.py"
+MODULE = "blocklib/ledger/flops.py"
+OWN, OTHER, FAR = "tests/ledger/test_flops.py", "tests/atlas/test_x.py", "tests/y.py"
 
 
 def test_tests_that_run_the_line_then_those_that_saw_it_run_on_import():
