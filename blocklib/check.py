@@ -15,7 +15,7 @@ from blocklib.facts.check import Report, check_pages
 from blocklib.facts.files import find_root
 from blocklib.facts.fingerprint import ROOT
 from blocklib.problems import BlocklibError, Problem, UsageError
-from blocklib.site import badges, blocks, front, later, notebooks, reading, redirects, terms, twins
+from blocklib.site import badges, blocks, front, later, nav, notebooks, reading, redirects, terms, twins
 
 
 def exhibits(root: Path) -> list[Problem]:
@@ -39,6 +39,7 @@ CHECKERS = (
     blocks.check,
     notebooks.check,
     front.check,
+    nav.check,
     later.check,
     badges.check,
     reading.check,

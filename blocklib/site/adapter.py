@@ -32,6 +32,7 @@ from blocklib.site import (
     languages,
     links,
     meta,
+    nav,
     notebooks,
     notebooks_file,
     pagecache,
@@ -99,7 +100,8 @@ def _found(src_uri: str | None, link: str, message: str) -> bool:
     if _build is None:
         return False
     if src_uri is None:
-        _build.note("mkdocs.yml", 0, message)
+        for fault in nav.told(_build.root, message):
+            _build.note(fault.path, fault.line, fault.message)
     else:
         path = languages.source_path(src_uri, _build.lang)
         _build.note(path, findings.line_of(read_text(_build.root, path)[0], link), message)
@@ -163,8 +165,10 @@ def on_files(files: Files, config) -> Files:
 
 def on_nav(nav, config, files):
     """Give the sections of the navigation, named by key in mkdocs.yml, their titles."""
-    for item in nav.items:
-        if item.is_section and item.title in languages.SECTIONS:
+    sections = [item for item in nav.items if item.is_section]
+    for item in sections:
+        sections += [inner for inner in item.children if inner.is_section]
+        if item.title in languages.SECTIONS:
             item.title = languages.SECTIONS[item.title][_lang(config)]
     return nav
 

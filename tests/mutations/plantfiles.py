@@ -247,3 +247,23 @@ def step_time() -> Measured:
     return Measured(Fraction("0.01583"), Fraction("0.0004"))
 ''',
 }
+
+NAV = """
+nav:
+  - index.md
+  - primer:
+      - primer/account.md
+      - primer/pair.md
+      - primer/other.md
+      - primer/ahead.md
+      - primer/closing.md
+      - primer/evidence.md
+      - primer/beside.md
+      - primer/run.md
+  - design:
+      - room/index.md
+      - room/one.md
+      - room/two.md
+  - lab:
+      - lab/plot.md
+"""

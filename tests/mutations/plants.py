@@ -112,6 +112,21 @@ QUOTED = [
           tuple(Fault(path, "/// chapters", "the table leaves out room/two") for path in ROOM)),
 ]  # fmt: skip
 
+MENU = "is in no menu; name {} under nav in mkdocs.yml, or under not_in_nav if that is meant"
+NAV = [
+    Plant("a page in no menu", (Edit("mkdocs.yml", "      - room/two.md\n"),),
+          (Fault("docs/room/two.zh.md", says=MENU.format("room/two.md")),)),
+    Plant("a page misspelt in the menu", (Edit("mkdocs.yml", "- room/one.md", "- primer/run.md"),),
+          (Fault("docs/room/one.zh.md", says=MENU.format("room/one.md")),)),
+    Plant("a lesson in no menu", (Edit("mkdocs.yml", "      - lab/plot.md\n", "      - index.md\n"),),
+          (Fault(lessonfiles.LESSON, says=MENU.format("lab/plot.md")),)),
+    Plant("a room without a title", (Edit("mkdocs.yml", "  - design:\n", "  - newroom:\n"),),
+          (Fault("mkdocs.yml", "- newroom:", "the section 'newroom' has no title; give it one in both languages in SECTIONS, "
+                 "blocklib/site/languages.py"),)),
+    Plant("a title in one language", (Edit("mkdocs.yml", "- primer/beside.md", "- Beside: primer/beside.md"),),
+          (Fault("mkdocs.yml", "- Beside:", "'Beside' is a title in one language; write primer/beside.md alone"),)),
+]  # fmt: skip
+
 SUMMARY = """\
 {"corpus": {}, "arms": {"base": {"complete": true, "lost": 0}, "gelu": {"complete": true, "lost": 0}},
  "questions": {"activation": [
@@ -181,7 +196,7 @@ BLOCKS = [
           Edit("snippets/primer/run/absent.py"), run=False),
 ]  # fmt: skip
 
-ALL = [*NUMBERS, *TWINS, *AHEAD, *QUOTED, *EVIDENCE, *BLOCKS, *lessonplants.PLANTS]
+ALL = [*NUMBERS, *TWINS, *AHEAD, *QUOTED, *NAV, *EVIDENCE, *BLOCKS, *lessonplants.PLANTS]
 
 # The bytes of one element of bf16: each number that counts bytes moves, on the pages and in what a block prints.
 CONSTANT = Plant(

@@ -23,7 +23,7 @@ from blocklib.facts.registry import Registry
 from blocklib.site import twins
 from tests.conftest import ROOT
 from tests.mutations import lessonfiles
-from tests.mutations.plantfiles import FILES
+from tests.mutations.plantfiles import FILES, NAV
 from tests.site.conftest import Project, make_project
 
 
@@ -72,6 +72,7 @@ class PlantSite(Project):
         shutil.copytree(ROOT / "blocklib", self.root / "blocklib")
         for path, text in (FILES | lessonfiles.FILES).items():
             self.write(path, text)
+        self.write("mkdocs.yml", (self.root / "mkdocs.yml").read_text("utf-8") + NAV)
         self.write_tests_of_facts()
         library = sources.load(ROOT).entries
         cited = dict.fromkeys(cite.key for cite in sources.citations(self.root))
