@@ -8,6 +8,8 @@ source of the library, so that editing prose reads no code.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from blocklib.facts.discover import FactError
 from blocklib.facts.pages import registry_for
+from blocklib.problems import Problem
 from blocklib.site import cache, search
 from blocklib.text import LANGS, Text
 
@@ -70,8 +73,10 @@ class ApiPages:
         key = cache.key("api", self.build.machinery, sources_stamp(self.build.root), printed)
         known = self.build.store.get("api", key)
         if not isinstance(known, dict):
-            known = make(self.build.root, printed)
-            self.build.store.put("api", key, known)
+            known, faults = make(self.build.root, printed), unreadable(self.build.root)
+            self.build.problems.update(faults)
+            if not faults:
+                self.build.store.put("api", key, known)
         return known
 
     def mark(self, active: bool, found: Iterable = ()) -> None:
@@ -129,11 +134,36 @@ class ApiPages:
             page = shell.replace(_SLUG, entry.slug).replace(_TITLE, entry.path).replace(_ABOUT, about)
             yield f"{url}index.html", page.replace(_CONTENT, self.made["pages"][lang][entry.path], 1)
 
+    def take_away(self, folder: Path) -> None:
+        """Remove the page with placeholders from the built site: MkDocs logs a page that it is not given to write."""
+        page = folder / SHELL.removesuffix(".md") / "index.html"
+        page.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            page.parent.rmdir()
+
 
 def sources_stamp(root: Path) -> str:
     """A hash of the sources that the pages are made from."""
-    files = sorted(path for path in (root / "blocklib").rglob("*.py") if "__pycache__" not in path.parts)
-    return cache.key([[path.relative_to(root).as_posix(), path.read_text("utf-8")] for path in files])
+    return cache.key(
+        [[path.relative_to(root).as_posix(), path.read_text("utf-8", "replace")] for path in _sources(root)]
+    )
+
+
+def unreadable(root: Path) -> list[Problem]:
+    """Sources that are no Python. They have no page, and what reads the others passes over them in silence."""
+    problems = []
+    for path in _sources(root):
+        try:
+            ast.parse(path.read_bytes())
+        except (SyntaxError, ValueError) as error:  # null bytes are a ValueError
+            line, said = getattr(error, "lineno", None) or 0, getattr(error, "msg", None) or error
+            where = path.relative_to(root).as_posix()
+            problems.append(Problem(where, line, f"no Python, so the API pages lack it: {said}"))
+    return problems
+
+
+def _sources(root: Path) -> list[Path]:
+    return sorted(path for path in (root / "blocklib").rglob("*.py") if "__pycache__" not in path.parts)
 
 
 def make(root: Path, printed: Iterable[str]) -> dict:

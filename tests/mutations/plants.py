@@ -196,7 +196,12 @@ BLOCKS = [
           Edit("snippets/primer/run/absent.py"), run=False),
 ]  # fmt: skip
 
-ALL = [*NUMBERS, *TWINS, *AHEAD, *QUOTED, *NAV, *EVIDENCE, *BLOCKS, *lessonplants.PLANTS]
+LIBRARY = [
+    Plant("a module that is no Python", (Edit("blocklib/nn/planted.py", new='"""New."""\n\n\ndef f(:\n    pass\n'),),
+          (Fault("blocklib/nn/planted.py", "def f(:", "no Python, so the API pages lack it: invalid syntax"),), True),
+]  # fmt: skip
+
+ALL = [*NUMBERS, *TWINS, *AHEAD, *QUOTED, *NAV, *EVIDENCE, *BLOCKS, *LIBRARY, *lessonplants.PLANTS]
 
 # The bytes of one element of bf16: each number that counts bytes moves, on the pages and in what a block prints.
 CONSTANT = Plant(
