@@ -279,7 +279,7 @@ def on_post_page(output: str, page, config) -> str:
         return output
     _build.api.shells[_lang(config)] = output
     _build.api.mark(False)
-    return ""  # is no page itself, and MkDocs writes none
+    return output  # is no page itself: taken away again when the modules' pages are written
 
 
 def on_template_context(context, template_name: str, config):
@@ -312,6 +312,7 @@ def on_post_build(config) -> None:
     _write(folder / "search" / "index.json", index)
     for place, text in _build.api.pages(lang):
         _write(folder / place, text)
+    _build.api.take_away(folder)
     if not _is_first(config):
         return
     for other in languages.OTHERS:

@@ -56,6 +56,16 @@ def test_control_the_copy_is_clean(site, check, control):
     assert "Cite the essay" in site.html("en/room") and "Cite this page" in site.html("en/room/one")
 
 
+def test_a_clean_build_logs_nothing_out_of_the_ordinary(site, control):
+    """What the live preview shows when it starts: no page is skipped, nothing is warned of."""
+    done = site.build()
+    logged = [line.split(" -  ")[-1] for line in done.stderr.splitlines() if line.strip()]
+    assert done.returncode == 0 and logged, done.stderr
+    usual = ("Cleaning site directory", "Building documentation to directory: ", "Documentation built in ")
+    assert [line for line in logged if not line.startswith(usual)] == []
+    assert (site.site / "reference/api/nn-norm/index.html").is_file() and not list(site.site.rglob("*tl-api-module*"))
+
+
 @pytest.mark.parametrize("plant", CHECKED, ids=lambda plant: plant.name)
 def test_check_finds_the_plant_alone(site, check, plant):
     with site.planted(plant):
