@@ -82,20 +82,21 @@ BASE = Arm("base", Text("基准", "base"))
 
 
 def _arm(ident: str, zh: str, en: str, **changes) -> Arm:
-    return replace(BASE, id=ident, label=Text(zh, en), **changes)
+    # The sweep starts around the base's own rate, which its sweep has shown.
+    return replace(BASE, id=ident, label=Text(zh, en), **{"first_rung": 1} | changes)
 
 
 _ALL = (
     BASE,
     # What must be there
-    _arm("no-residual", "去掉残差", "no residual", skip=0.0),
-    _arm("no-ffn", "去掉 FFN，十二层 attention", "no FFN, twelve attention layers", layout="A" * 12),
-    _arm("no-attention", "去掉 attention，六层 FFN", "no attention, six FFNs", layout="F" * 6),
-    _arm("no-norm", "去掉 norm", "no norm", place="none"),
+    _arm("no-residual", "去掉残差", "no residual", skip=0.0, first_rung=0),
+    _arm("no-ffn", "去掉 FFN，十二层 attention", "no FFN, twelve attention layers", layout="A" * 12, first_rung=0),
+    _arm("no-attention", "去掉 attention，六层 FFN", "no attention, six FFNs", layout="F" * 6, first_rung=0),
+    _arm("no-norm", "去掉 norm", "no norm", place="none", first_rung=0),
     # Activation
-    _arm("gelu", "GELU", "GELU", ffn="gelu", d_ff=516, first_rung=1),
-    _arm("relu", "ReLU", "ReLU", ffn="relu", d_ff=516, first_rung=1),
-    _arm("relu2", "平方 ReLU", "squared ReLU", ffn="relu2", d_ff=516, first_rung=1),
+    _arm("gelu", "GELU", "GELU", ffn="gelu", d_ff=516),
+    _arm("relu", "ReLU", "ReLU", ffn="relu", d_ff=516),
+    _arm("relu2", "平方 ReLU", "squared ReLU", ffn="relu2", d_ff=516),
     # The ratio of the two sublayers, and their order
     _arm("ratio-1-2", "1 层 attention 配 2 层 FFN", "1 attention to 2 FFNs", layout="AFF" * 3, d_ff=258),
     _arm("ratio-2-1", "2 层 attention 配 1 层 FFN", "2 attentions to 1 FFN", layout="AAF" * 3),
