@@ -130,7 +130,8 @@ def _torch_state() -> Callable[[], None]:
         torch.set_grad_enabled(grad)
         if torch.get_default_device() != device:
             torch.set_default_device(None if device.type == "cpu" else device)
-        torch.use_deterministic_algorithms(exact)
+        if torch.are_deterministic_algorithms_enabled() != exact:  # the setter imports the compiler, a second
+            torch.use_deterministic_algorithms(exact)
         torch.set_float32_matmul_precision(precision)
         torch.set_rng_state(drawn)
         vars(torch._tensor_str.PRINT_OPTS).update(options)
