@@ -48,7 +48,8 @@ class Stack(nn.Module):
         if arm.attention not in ATTENTIONS or arm.norm not in NORMS or arm.place not in {"pre", "post", "none"}:
             raise ArmError(f"unknown part among {arm.attention!r}, {arm.norm!r}, {arm.place!r}", where=arm.id)
         rope = RoPE(rope_frequencies(arm.d_model // arm.n_heads))
-        self.embed = nn.Embedding(arm.vocab_size, arm.d_model)
+        # Drawn by `build`: torch's own draw would be thrown away, and on the meta device takes a second.
+        self.embed = nn.Embedding.from_pretrained(torch.empty(arm.vocab_size, arm.d_model), freeze=False)
         counts = {kind: sum(letter in kinds for letter in arm.layout) for kind, kinds in (("A", "AP"), ("F", "FP"))}
         made = {kind: min(count, 1) if arm.shared else count for kind, count in counts.items()}
         self.attention = nn.ModuleList(self._attention(rope) for _ in range(made["A"]))
