@@ -19,7 +19,7 @@ TOP = {
     "snippets/": "the code that pages show and run, one file a block, used by both languages",
     "blocklib/": "the tested library",
     "scripts/": "thin commands and the MkDocs hook file",
-    "tests/": "mirrors blocklib/, then claims_evidence/, pages/, site/, browser/ (real Chromium), mutations/ (planted faults)",
+    "tests/": "mirrors blocklib/, then claims_evidence/, pages/, site/, browser/ (Chromium), mutations/ (planted faults), mutants/",
     "Makefile": "the verbs: serve, test, test-all, build, check, fix, lock, bench, mutate, help",
     "pyproject.toml": "the package, its extras, tool settings",
     "requirements.txt": "exact pins of every Python package",
