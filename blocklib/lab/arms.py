@@ -92,7 +92,7 @@ _ALL = (
     _arm("no-residual", "去掉残差", "no residual", skip=0.0, first_rung=0),
     _arm("no-ffn", "去掉 FFN，十二层 attention", "no FFN, twelve attention layers", layout="A" * 12, first_rung=0),
     _arm("no-attention", "去掉 attention，六层 FFN", "no attention, six FFNs", layout="F" * 6, first_rung=0),
-    _arm("no-norm", "去掉 norm", "no norm", place="none", first_rung=0),
+    _arm("no-norm", "去掉归一化", "no norm", place="none", first_rung=0),
     # Activation
     _arm("gelu", "GELU", "GELU", ffn="gelu", d_ff=516),
     _arm("relu", "ReLU", "ReLU", ffn="relu", d_ff=516),
@@ -111,9 +111,9 @@ _ALL = (
     _arm("tied-kv", "K = V", "K = V", attention="tied-kv", d_ff=387),
     _arm("one-head", "一个头", "one head", n_heads=1, n_kv_heads=1),
     # Norm: place and warm-up, kind, decay of the gain
-    _arm("pre-cold", "pre-norm，不 warm-up", "pre-norm, no warm-up", warmup=0, first_rung=-1),
-    _arm("post-warm", "post-norm，warm-up", "post-norm, warm-up", place="post", first_rung=-3),
-    _arm("post-cold", "post-norm，不 warm-up", "post-norm, no warm-up", place="post", warmup=0, first_rung=-3),
+    _arm("pre-cold", "pre-norm，不预热", "pre-norm, no warm-up", warmup=0, first_rung=-1),
+    _arm("post-warm", "post-norm，预热", "post-norm, warm-up", place="post", first_rung=-3),
+    _arm("post-cold", "post-norm，不预热", "post-norm, no warm-up", place="post", warmup=0, first_rung=-3),
     _arm(
         "post-scaled", "post-norm，embedding 放大 √d", "post-norm, embeddings × √d",
         place="post", embed_scale=128**0.5, first_rung=-2,
