@@ -45,7 +45,7 @@ def judged(mean: float, sd: float = 0.01, ident: str = "gelu", against: str = "b
             judged(-0.2, 0.1, "post-cold", "post-warm"),
             'post-norm, no warm-up: loss 0.20 nats below "post-norm, warm-up" '
             "(95% interval before correction: −0.28 to −0.12).",
-            "post-norm，不 warm-up：损失比「post-norm，warm-up」低 0.20 nat（校正前的 95% 区间：−0.28 到 −0.12）。",
+            "post-norm，不预热：损失比「post-norm，预热」低 0.20 nat（校正前的 95% 区间：−0.28 到 −0.12）。",
         ),
         (
             judged(0.002),
@@ -60,7 +60,7 @@ def judged(mean: float, sd: float = 0.01, ident: str = "gelu", against: str = "b
         (
             Verdict(outcome("no-norm", lost=3), outcome(), "lost"),
             "no norm: 3 of 8 seeds did not train, so nothing is averaged or compared.",
-            "去掉 norm：8 个种子里有 3 个没有训起来，所以不求平均，也不作比较。",
+            "去掉归一化：8 个种子里有 3 个没有训起来，所以不求平均，也不作比较。",
         ),
         (
             Verdict(outcome("no-residual", lost=8, trains=False), outcome(), "lost"),
@@ -70,7 +70,7 @@ def judged(mean: float, sd: float = 0.01, ident: str = "gelu", against: str = "b
         (
             Verdict(outcome("post-cold", lost=8), outcome("post-warm"), "lost"),
             "post-norm, no warm-up: none of 8 seeds trained; there is nothing to compare.",
-            "post-norm，不 warm-up：8 个种子无一训起来，无从比较。",
+            "post-norm，不预热：8 个种子无一训起来，无从比较。",
         ),
         (
             Verdict(outcome("gelu"), outcome("base", lost=1), "lost"),
