@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from blocklib.problems import Problem
@@ -54,16 +55,23 @@ def collect(root: Path, listed: set[str] = frozenset()) -> Evidence:
         source = file.read_text(encoding="utf-8", errors="replace")
         if path not in wanted and "mark.claim" not in source:
             continue
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError) as error:
-            line = getattr(error, "lineno", None) or 0
-            problems.append(Problem(path, line, f"not valid Python: {getattr(error, 'msg', error)}"))
-            continue
-        reader = _Reader(path, problems)
-        reader.read(tree)
-        tests.update(reader.tests)
+        found = _read(source, path)
+        tests.update(found.tests)
+        problems += found.problems
     return Evidence(tests, tuple(problems))
+
+
+@lru_cache(maxsize=1024)
+def _read(source: str, path: str) -> Evidence:
+    """The tests of one file, read once for each content."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 0
+        return Evidence({}, (Problem(path, line, f"not valid Python: {getattr(error, 'msg', error)}"),))
+    reader = _Reader(path, [])
+    reader.read(tree)
+    return Evidence(reader.tests, tuple(reader.problems))
 
 
 class _Reader:

@@ -101,7 +101,7 @@ class Source:
         return f"{people}{'' if people.endswith('.') else '.'} {title}. {', '.join(tail)}."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Library:
     """The entries by key, in the order of the file, and what is wrong with the file."""
 

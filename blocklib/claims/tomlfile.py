@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ _SYNTAX = re.compile(r"\s*\(at line (\d+), column \d+\)")
 _QUOTES = ('"""', "'''")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TomlFile:
-    """``data`` is empty when the file cannot be read; ``problems`` then says why, with the line, and ``places``
+    """Read once for each content, and shared: not to be changed. ``data`` is empty when the file cannot be read; ``problems`` then says why, with the line, and ``places``
     holds what looks like a table or key.
 
     ``places`` maps a table's name (``"term#3"`` for the third ``[[term]]``, counted from zero) or
@@ -46,6 +47,11 @@ def read_toml(root: Path, relative: str, *, required: bool = True) -> TomlFile:
     except UnicodeDecodeError as error:
         places = _places(path.read_text(encoding="utf-8-sig", errors="replace"))
         return TomlFile(relative, {}, places, (Problem(relative, 0, f"not UTF-8 text: {error.reason}"),))
+    return _parsed(text, relative)
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str, relative: str) -> TomlFile:
     try:
         return TomlFile(relative, tomllib.loads(text), _places(text))
     except tomllib.TOMLDecodeError as error:

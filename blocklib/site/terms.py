@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from blocklib.claims import sources
@@ -39,7 +40,7 @@ class Term:
         return tuple(dict.fromkeys(part for part in (self.name[lang], *parts) if part))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Terms:
     """The terms in the order of the file, and what is wrong with the file."""
 
@@ -49,7 +50,11 @@ class Terms:
 
 def load(root: Path) -> Terms:
     """Read docs/terms.toml under ``root``; each fault is one problem with its line, nothing is raised."""
-    file = read_toml(root, TERMS)
+    return _read(read_toml(root, TERMS))
+
+
+@lru_cache(maxsize=4)
+def _read(file: TomlFile) -> Terms:
     problems = list(file.problems)
     found: list[Term] = []
     for key in sorted(set(file.data) - {"term"}):
@@ -128,10 +133,14 @@ class Speller:
         self._each = [(form, re.compile(_pattern(form))) for form in self.wrong]
         # A forbidden form is allowed inside a right form or a title; few of those can hold a given form.
         self._holders = {form: [one for one in right if form.casefold() in one.casefold()] for form in self.wrong}
+        self._clean: set[str] = set()  # texts without any form: nearly all of them, at every check of a preview
 
     def find(self, text: str) -> list[tuple[int, str, Term]]:
         """(offset, the form as it stands, its term) of each forbidden form in ``text``, in order."""
+        if text in self._clean:
+            return []
         if not self._any.search(text):
+            self._clean.add(text)
             return []
         found: dict[tuple[int, int], tuple[int, str, Term]] = {}
         for form, pattern in self._each:
@@ -182,8 +191,7 @@ def check(root: Path) -> list[Problem]:
     """Faults of docs/terms.toml and every forbidden form in prose, sorted, each with the form to use."""
     terms = load(root)
     problems = list(terms.problems)
-    titles = [source.title for source in sources.load(root).entries.values()]
-    spellers = {lang: Speller(terms.terms, lang, titles) for lang in LANGS}
+    spellers = _spellers(terms, sources.load(root))
     for _, page in pages(root):
         for run in page.runs:
             if run.kind == "prose":
@@ -202,6 +210,12 @@ def check(root: Path) -> list[Problem]:
                 line = listing.file.line(ident, lang)
                 problems.append(Problem(later.LATER, line, _message(form, term, lang)))
     return sorted(set(problems))
+
+
+@lru_cache(maxsize=4)
+def _spellers(terms: Terms, library: sources.Library) -> dict[str, Speller]:
+    titles = [source.title for source in library.entries.values()]
+    return {lang: Speller(terms.terms, lang, titles) for lang in LANGS}
 
 
 def _message(form: str, term: Term, lang: str) -> str:
