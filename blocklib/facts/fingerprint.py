@@ -81,6 +81,7 @@ def imports_of(source: str, filename: str = "<source>") -> list[Import]:
 
 
 _memo: dict[str, tuple[tuple[int, int], str, list[Import]]] = {}
+_parsed: dict[str, list[Import]] = {}  # by digest of the module's bytes
 _held: dict[tuple, Any] | None = None
 
 
@@ -125,9 +126,29 @@ def _read(path: Path) -> tuple[str, list[Import]]:
         return known[1], known[2]
     data = path.read_bytes()
     digest = hashlib.sha256(data).hexdigest()
-    found = imports_of(data.decode("utf-8"), str(path)) if path.suffix == ".py" else []
+    found = _imports(data, digest, path) if path.suffix == ".py" else []
     _memo[str(path)] = (stamp, digest, found)
     return digest, found
+
+
+def _imports(data: bytes, digest: str, path: Path) -> list[Import]:
+    if digest not in _parsed:
+        _parsed[digest] = imports_of(data.decode("utf-8"), str(path))
+    return _parsed[digest]
+
+
+def known_imports() -> dict[str, list]:
+    """The imports of every module that was parsed, by digest of its bytes, as JSON: for :func:`recall`."""
+    return {
+        digest: [[item.module, item.names, item.level, item.lazy] for item in found]
+        for digest, found in _parsed.items()
+    }
+
+
+def recall(known: dict[str, list]) -> None:
+    """Take over what :func:`known_imports` gave: parsing every module is most of a fingerprint's time."""
+    for digest, rows in known.items():
+        _parsed[digest] = [Import(module, tuple(names), level, lazy=lazy) for module, names, level, lazy in rows]
 
 
 @_holdable

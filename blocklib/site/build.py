@@ -61,6 +61,7 @@ class Build:
 
     def __post_init__(self) -> None:
         self.store = cache.Store(cache.cache_folder(self.root))
+        self.store.recall_imports()
         self.formulas = math.Formulas(self.root, self.store)
         self.entries: dict[str, list[search.Entry]] = {}
         self.rows: dict[str, dict[str, list]] = {lang: {} for lang in languages.LANGUAGES}  # by page, blocks' included
@@ -131,6 +132,7 @@ class Build:
     def close(self) -> None:
         """End what runs beside the build, and keep the cache small."""
         self.formulas.close()
+        self.store.keep_imports()
         self.store.prune()
 
 

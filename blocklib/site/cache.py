@@ -79,6 +79,18 @@ class Store:
         except OSError:
             return
 
+    def recall_imports(self) -> None:
+        """Spare the fingerprints the parsing of modules that an earlier build has parsed."""
+        self._imports = key("imports", versions()["python"], Path(fingerprint.__file__).read_text("utf-8"))
+        self._recalled = self.get("imports", self._imports) or {}
+        fingerprint.recall(self._recalled)
+
+    def keep_imports(self) -> None:
+        """Store what :meth:`recall_imports` recalls, where this build has parsed more."""
+        known = fingerprint.known_imports()
+        if known.keys() != self._recalled.keys():
+            self.put("imports", self._imports, known)
+
     def prune(self, keep: int = KEEP) -> int:
         """Delete the entries used least recently beyond ``keep``; the number deleted."""
         entries = sorted(((path.stat().st_mtime, path) for path in self.folder.glob("*/??/*.json")), reverse=True)

@@ -95,7 +95,9 @@ def test_a_body_that_begins_with_a_link(registry):
     for link, shown in (("[16,384][rms]", f'<a class="tl-num" href="#{RMS}">16,384</a>'), ("[proved](claim:x)", BADGE)):
         numbers = numbers_of(f"---\ntitle: has {link}\n---\n{link} x", registry)
         assert expand(f"{link} x", numbers, grades=GRADES) == f"{shown} x"
-    assert expand("[proved](claim:x)", numbers_of("[proved](claim:x)", registry)) == '<span class="tl-wrong">proved</span>'
+    assert (
+        expand("[proved](claim:x)", numbers_of("[proved](claim:x)", registry)) == '<span class="tl-wrong">proved</span>'
+    )
 
 
 def test_a_wrong_number_still_leads_to_its_row(registry):

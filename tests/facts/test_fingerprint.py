@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -136,9 +137,28 @@ def test_an_unchanged_file_is_parsed_once(tree, monkeypatch):
     parsed = []
     real = fingerprint.imports_of
     monkeypatch.setattr(fingerprint, "imports_of", lambda source, name="": parsed.append(name) or real(source, name))
+    monkeypatch.setattr(fingerprint, "_parsed", {})
     for _ in range(3):
         closure("pkg.a.two", tree)
     assert sorted(parsed) == sorted({*parsed}) and str(tree / "pkg/a/two.py") in parsed
+
+
+def test_what_another_process_parsed_is_recalled_by_content(tree, monkeypatch):
+    def fresh():
+        for name in ("_memo", "_parsed"):
+            monkeypatch.setattr(fingerprint, name, {})
+
+    fresh()
+    before = [names(tree, target) for target in ("pkg.a.one", "import pkg\npkg.show()\n", "from pkg import show\n")]
+    kept = json.loads(json.dumps(fingerprint.known_imports()))
+    fresh()
+    fingerprint.recall(kept)
+    monkeypatch.setattr(fingerprint, "imports_of", lambda source, name="": imports_of(source) if not name else 1 / 0)
+    after = [names(tree, target) for target in ("pkg.a.one", "import pkg\npkg.show()\n", "from pkg import show\n")]
+    assert after == before and "pkg/site/display.py" in after[2] - after[1]
+    (tree / "pkg/a/two.py").write_text("import pkg.late\n")  # a content that nobody has parsed
+    with pytest.raises(ZeroDivisionError):
+        closure("pkg.a.one", tree)
 
 
 def test_facts_do_not_hang_on_the_machinery_that_reads_pages():

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from blocklib.facts import fingerprint
 from blocklib.site.cache import Store, key, versions
 
 
@@ -56,6 +57,24 @@ def test_prune_drops_what_was_not_used_for_longest(store, tmp_path):
         os.utime(path, (i, i))
     assert store.prune(keep=2) == 2
     assert [store.get("pages", f"k{i}") for i in range(4)] == [None, None, 2, 3]
+
+
+def test_parsed_imports_pass_from_build_to_build(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(fingerprint, "_parsed", {"d1": [fingerprint.Import("a.b", ("c",), 1, lazy=True)]})
+    store.recall_imports()
+    store.keep_imports()
+    monkeypatch.setattr(fingerprint, "_parsed", {})
+    again = Store(tmp_path)
+    again.recall_imports()
+    (item,) = fingerprint._parsed["d1"]
+    assert (item.module, item.names, item.level, item.lazy) == ("a.b", ("c",), 1, True)
+    put = []
+    monkeypatch.setattr(again, "put", lambda *entry: put.append(entry))
+    again.keep_imports()
+    assert put == []  # nothing new
+    monkeypatch.setitem(fingerprint._parsed, "d2", [])
+    again.keep_imports()
+    assert len(put) == 1
 
 
 def test_keys_tell_parts_apart_and_do_not_depend_on_order_of_fields():
