@@ -1,9 +1,8 @@
 """What a piece of code depends on, as one hash: the key of the lock file and of every build cache.
 
 The hash covers the transitive first-party imports (read from the syntax tree, nothing is imported) and the
-data files (``*.toml``, ``*.json``) that stand in the packages of those modules. Reads are memoised by path,
-modification time and size, so a second call in one process only looks at the files' dates; between :func:`hold`
-and :func:`release` not even at those.
+data files (``*.toml``, ``*.json``) that stand in the packages of those modules. A module is parsed once for each
+content; between :func:`hold` and :func:`release` files are not even looked at twice.
 """
 
 from __future__ import annotations
@@ -80,7 +79,6 @@ def imports_of(source: str, filename: str = "<source>") -> list[Import]:
     return finder.found
 
 
-_memo: dict[str, tuple[tuple[int, int], str, list[Import]]] = {}
 _parsed: dict[str, list[Import]] = {}  # by digest of the module's bytes
 _held: dict[tuple, Any] | None = None
 
@@ -118,17 +116,10 @@ def _holdable(function: Callable) -> Callable:
 
 @_holdable
 def _read(path: Path) -> tuple[str, list[Import]]:
-    """Digest of the file, and its imports where it is a module; memoised by modification time and size."""
-    stat = os.stat(path)
-    stamp = (stat.st_mtime_ns, stat.st_size)
-    known = _memo.get(str(path))
-    if known and known[0] == stamp:
-        return known[1], known[2]
+    """Digest of the file, and its imports where it is a module."""
     data = path.read_bytes()
     digest = hashlib.sha256(data).hexdigest()
-    found = _imports(data, digest, path) if path.suffix == ".py" else []
-    _memo[str(path)] = (stamp, digest, found)
-    return digest, found
+    return digest, _imports(data, digest, path) if path.suffix == ".py" else []
 
 
 def _imports(data: bytes, digest: str, path: Path) -> list[Import]:

@@ -144,14 +144,10 @@ def test_an_unchanged_file_is_parsed_once(tree, monkeypatch):
 
 
 def test_what_another_process_parsed_is_recalled_by_content(tree, monkeypatch):
-    def fresh():
-        for name in ("_memo", "_parsed"):
-            monkeypatch.setattr(fingerprint, name, {})
-
-    fresh()
+    monkeypatch.setattr(fingerprint, "_parsed", {})
     before = [names(tree, target) for target in ("pkg.a.one", "import pkg\npkg.show()\n", "from pkg import show\n")]
     kept = json.loads(json.dumps(fingerprint.known_imports()))
-    fresh()
+    monkeypatch.setattr(fingerprint, "_parsed", {})
     fingerprint.recall(kept)
     monkeypatch.setattr(fingerprint, "imports_of", lambda source, name="": imports_of(source) if not name else 1 / 0)
     after = [names(tree, target) for target in ("pkg.a.one", "import pkg\npkg.show()\n", "from pkg import show\n")]
