@@ -79,6 +79,27 @@ def test_two_channels_multiply_control():
     fails(over(cases(), off_product, "glu"))
 
 
+def off_product_of_squares(case: Case, activation: str) -> float:
+    """How far four ungated channels, on plus and minus the sum and the difference, are from the product of readings."""
+    a, b = torch.randn(2, case.d, dtype=torch.float64)
+    ffn = FeedForward(case.d, 4, activation).double()
+    with torch.no_grad():
+        ffn.up.weight.copy_(torch.stack((a + b, -a - b, a - b, b - a)))
+        ffn.down.weight.copy_(torch.tensor([1.0, 1.0, -1.0, -1.0]).expand_as(ffn.down.weight) / 4)
+    product = (case.x @ a) * (case.x @ b)
+    return gap(ffn(case.x)[..., 0], product) / product.abs().max().item()
+
+
+@pytest.mark.claim("squared-relu-multiplies")
+def test_squared_relu_multiplies():
+    holds(over(cases(), off_product_of_squares, "relu2"))
+
+
+@pytest.mark.claim("squared-relu-multiplies", control=True)
+def test_squared_relu_multiplies_control():
+    fails(over(cases(), off_product_of_squares, "relu"))
+
+
 def grown_or_turned(generator: torch.Generator, kind: str) -> float:
     """By how much gating ever enlarges a value or turns its sign, over random gate inputs and values."""
     gate, up = torch.randn(2, 4000, generator=generator, dtype=torch.float64) * 4
