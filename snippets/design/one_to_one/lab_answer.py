@@ -2,8 +2,7 @@ from blocklib import Text, show
 from blocklib.lab import report
 from blocklib.lab.arms import get
 
-rows = [(get(arm).label, get(arm).layout, get(arm).d_ff, report.loss(arm))
+rows = [(get(arm).label, get(arm).layout, report.loss(arm))
         for arm in report.arms_of("ratio")]
-show.table((Text("排法", "arrangement"), Text("次序", "order"),
-            Text("FFN 内宽", "inner width"), Text("损失", "loss")), rows)
+show.table((Text("排法", "arrangement"), Text("次序", "order"), Text("损失", "loss")), rows)
 show.markdown(report.sentences("ratio"))
