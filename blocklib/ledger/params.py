@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 from operator import add
+from typing import NamedTuple
 
 from blocklib.exact import at_least, plain
 from blocklib.facts.registry import fact
@@ -27,8 +28,7 @@ from blocklib.ledger.parts import (
 )
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(NamedTuple):
     """An itemised count; the rows are disjoint and ``total`` is their sum.
 
     ``attention`` holds the weights and biases of every mixer (for a recurrent one its convolution and decay
@@ -48,18 +48,18 @@ class Parameters:
     @property
     def total(self) -> int:
         """Sum of the components."""
-        return sum(self.components.values())
+        return sum(self)
 
     @property
     def components(self) -> dict[str, int]:
         """Component name to count, in the order of the fields."""
-        return dict(vars(self))
+        return self._asdict()
 
     def __add__(self, more: Parameters) -> Parameters:
-        return Parameters(*map(add, vars(self).values(), vars(more).values()))
+        return Parameters(*map(add, self, more))
 
     def __mul__(self, times: int) -> Parameters:
-        return Parameters(*map(times.__mul__, vars(self).values()))
+        return Parameters(*map(times.__mul__, self))
 
 
 @dataclass(frozen=True)
