@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
+from playwright.sync_api import TimeoutError
 from site_pages import FULL, WITH_EXHIBITS, exhibits_of
 from test_pages import draw_all
 
@@ -41,6 +44,17 @@ def move(page, figure, kind: str, name: str):
         page.keyboard.press("ArrowRight")
 
 
+def settled(page, figure, change: str, then: dict) -> dict:
+    """The figure's state as soon as every part of it has changed so against ``then``, or after two seconds."""
+    with contextlib.suppress(TimeoutError):
+        page.wait_for_function(
+            f"([figure, then]) => {{ const now = ({STATE})(figure); return Object.keys(then).every({change}); }}",
+            arg=[figure.element_handle(), then],
+            timeout=2000,
+        )
+    return figure.evaluate(STATE)
+
+
 @pytest.mark.parametrize("palette", ["default", "slate"] if FULL else ["default"])
 @pytest.mark.parametrize("address", WITH_EXHIBITS)
 def test_controls_move_chart_sentence_and_table(visit, address, palette):
@@ -55,13 +69,12 @@ def test_controls_move_chart_sentence_and_table(visit, address, palette):
             for kind, control in found:
                 before = figure.evaluate(STATE)
                 move(page, figure, kind, control)
-                page.wait_for_timeout(420)
-                after = figure.evaluate(STATE)
+                after = settled(page, figure, "part => now[part] !== then[part]", before)
                 stale = [part for part in before if before[part] == after[part]]
                 assert not stale, f"{name}: {control} moved and left {stale} as they were"
             figure.locator("form.tl-controls button[type=reset]").click()
-            page.wait_for_timeout(420)
-            assert figure.evaluate(STATE) == start, f"{name}: reset does not restore"
+            restored = settled(page, figure, "part => now[part] === then[part]", start)
+            assert restored == start, f"{name}: reset does not restore"
         assert v.faults == []
 
 
