@@ -159,7 +159,7 @@ def try_all(chosen: list[Module], measure: trial.Measure, jobs: int) -> None:
                 for number, (name, fault) in enumerate(module.faults()):
                     while len(running) >= jobs:
                         wait()
-                    log = Path(folder) / f"{module.name.replace('/', '-')}-{number}"
+                    log = Path(folder) / f"{module.name.replace('/', '-').removesuffix('.py')}-{number}.log"
                     steps = trial.plan(measure, module.name, fault.lines)
                     pid = trial.fork(log, trial.attempt, module.name, fault.source, steps, measure.seconds)
                     running[pid] = (module, name, log)

@@ -20,7 +20,7 @@ FILES = {
 
 
 def mutate(root: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(SCRIPT), "--jobs", "1", *argv], cwd=root, capture_output=True, text=True,
+    return subprocess.run([sys.executable, str(SCRIPT), "--jobs", "2", *argv], cwd=root, capture_output=True, text=True,
                           env={**os.environ, "MUTATE_ROOT": str(root)})  # fmt: skip
 
 
