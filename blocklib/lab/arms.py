@@ -81,9 +81,9 @@ def rate(rung: int) -> float:
 BASE = Arm("base", Text("基准", "base"))
 
 
-def _arm(ident: str, zh: str, en: str, **changes) -> Arm:
+def _arm(ident: str, zh: str, en: str, first_rung: int = 1, **changes) -> Arm:
     # The sweep starts around the base's own rate, which its sweep has shown.
-    return replace(BASE, id=ident, label=Text(zh, en), **{"first_rung": 1} | changes)
+    return replace(BASE, id=ident, label=Text(zh, en), first_rung=first_rung, **changes)
 
 
 _ALL = (
