@@ -13,15 +13,15 @@ class ConfigError(BlocklibError):
 
 def is_size(value: object, least: int = 1) -> bool:
     """Whether ``value`` is an integer (no bool) from ``least`` up to :data:`MAX_SIZE`."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MAX_SIZE
+    return type(value) is int and least <= value <= MAX_SIZE
 
 
 def check_sizes(owner: object, *names: str, least: int = 1) -> None:
     """Refuse attributes of ``owner`` that are no size. Raises :class:`ConfigError`."""
     for name in names:
-        if not is_size(getattr(owner, name), least):
+        found = getattr(owner, name)
+        if not is_size(found, least):
             kind = "a positive integer" if least == 1 else f"an integer from {least} up"
-            found = getattr(owner, name)
             big = f" (at most {MAX_SIZE})" if isinstance(found, int) and found > MAX_SIZE else ""
             raise ConfigError(f"{name} must be {kind}{big}, found {shown(found)}")
 
@@ -35,7 +35,7 @@ def check_flags(owner: object, *names: str) -> None:
 
 def one_of(what: str, value: object, known: tuple[str | None, ...]) -> None:
     """Refuse a value that is not among the known. Raises :class:`ConfigError`."""
-    if not isinstance(value, str | None) or value not in known:
+    if not (value is None or isinstance(value, str)) or value not in known:
         raise ConfigError(f"unknown {what} {shown(value)}; known: {', '.join(map(str, known))}")
 
 

@@ -146,7 +146,7 @@ class Config:
         if self.embedding_width is not None:
             check_sizes(self, "embedding_width")
         for stack in (self.layers, self.encoder):
-            if len(stack) > MAX_LAYERS or not all(isinstance(layer, Layer) for layer in stack):
+            if len(stack) > MAX_LAYERS or not {Layer}.issuperset(map(type, stack)):
                 raise ConfigError(f"a stack must hold layers, at most {MAX_LAYERS}")
         if not self.layers:
             raise ConfigError("n_layers must be a positive integer, found 0")
@@ -379,8 +379,11 @@ def _the_one(found: list, what: str):
 
 def _grouped(stack: tuple[Layer, ...]) -> dict[Layer, int]:
     # By identity first: a stack of one shape is mostly one object many times, and hashing a shape is slow.
+    distinct = dict(zip(map(id, stack), stack, strict=True))
+    if len(distinct) < 2:
+        return dict.fromkeys(distinct.values(), len(stack))
     times = Counter(map(id, stack))
     groups: dict[Layer, int] = {}
-    for layer in {id(layer): layer for layer in stack}.values():
-        groups[layer] = groups.get(layer, 0) + times[id(layer)]
+    for name, layer in distinct.items():
+        groups[layer] = groups.get(layer, 0) + times[name]
     return groups

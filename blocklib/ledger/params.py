@@ -56,10 +56,10 @@ class Parameters(NamedTuple):
         return self._asdict()
 
     def __add__(self, more: Parameters) -> Parameters:
-        return Parameters(*map(add, self, more))
+        return Parameters._make(map(add, self, more))
 
     def __mul__(self, times: int) -> Parameters:
-        return Parameters(*map(times.__mul__, self))
+        return Parameters._make(map(times.__mul__, self))
 
 
 @dataclass(frozen=True)
@@ -159,13 +159,11 @@ def mixer_params(mixer: object, d_model: int) -> Parameters:
 
 @mixer_params.register
 def _(mixer: Attention, d_model: int) -> Parameters:
-    gains = {
-        None: 0, "head": 2 * mixer.head_dim, "heads": mixer.query_width + mixer.kv_width,
-        "full": mixer.query_width + mixer.kv_width,
-    }[mixer.qk_norm]  # fmt: skip
-    query = mixer.query_width * (2 if mixer.gate else 1)
-    biases = {"q": query, "k": mixer.kv_width, "v": mixer.kv_width, "o": d_model}
-    matrices = d_model * (query + 2 * mixer.kv_width + mixer.query_width)
+    read, kv = mixer.query_width, mixer.kv_width
+    gains = {None: 0, "head": 2 * mixer.head_dim, "heads": read + kv, "full": read + kv}[mixer.qk_norm]
+    query = read * (2 if mixer.gate else 1)
+    biases = {"q": query, "k": kv, "v": kv, "o": d_model}
+    matrices = d_model * (query + 2 * kv + read)
     sinks = mixer.n_heads if mixer.sinks else 0
     return Parameters(attention=matrices + sum(biases[site] for site in mixer.biases) + sinks, qk_norm=gains)
 

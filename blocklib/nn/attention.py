@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from blocklib.nn.masks import Pattern, Prefix, SlidingWindow, causal_mask
 from blocklib.nn.position import Positions, newest
-from blocklib.nn.scores import DotProduct, attention_weights
+from blocklib.nn.scores import DotProduct, attention_weights, join_heads, split_heads
 
 if TYPE_CHECKING:
     from blocklib.nn.cache import KVCache
@@ -137,7 +137,7 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             k, v = cache.update(layer, k, v)
         mixed = self.core(q, k, v, self.pattern, mask)  # (B, H, T, D)
-        return self.output(mixed.transpose(1, 2).flatten(2), x)
+        return self.output(join_heads(mixed), x)
 
     def weights(self, x: Tensor, memory: Tensor | None = None, *, positions: Positions | None = None) -> Tensor:
         """The attention pattern ``(B, H, T, S)``: how much each position reads of each other."""
@@ -155,21 +155,20 @@ class MultiHeadAttention(nn.Module):
             raise ValueError("give either memory or a cache: both say what is read besides x")
         source = x if memory is None else memory
         tokens, keys = x.shape[1], source.shape[1]
-        batch = x.shape[0]
-        q = self.q(x).view(batch, tokens, self.n_heads, self.head_dim)
-        k = self.k(source).view(batch, keys, self.n_kv_heads, self.head_dim)
-        v = self.v(source).view(batch, keys, self.n_kv_heads, self.head_dim)
+        q = split_heads(self.q(x), self.n_heads)
+        k = split_heads(self.k(source), self.n_kv_heads)
+        v = split_heads(self.v(source), self.n_kv_heads)
         if self.qk_norm is not None:
             q, k = self.qk_norm(q, k)
-        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
-        if self.rope is not None:
+        rope = self.rope
+        if rope is not None:
             if positions is None:
                 start = 0 if cache is None else cache.length
                 positions = range(start, start + keys)
             if tokens == keys == 1:  # one token costs by the number of operations, not by their size
-                q, k = self.rope.pair(q, k, positions)
+                q, k = rope.pair(q, k, positions)
             else:
-                q, k = self.rope(q, newest(positions, tokens)), self.rope(k, positions)
+                q, k = rope(q, newest(positions, tokens)), rope(k, positions)
         return q, k, v
 
 

@@ -41,7 +41,7 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, **context) -> Tensor:
         """``(B, T, d)`` to the same shape; ``context`` (cache, layer, positions, mask) goes to attention."""
-        return list(self.stages(x, **context).values())[-1]
+        return self.stages(x, **context).popitem()[1]
 
     def stages(self, x: Tensor, **context) -> Stages:
         """The intermediate tensors by name, in the order they arise; the last is the output; each ``(B, T, d)``."""

@@ -61,7 +61,7 @@ def steps(
     history = None
     for step in range(max_new_tokens):
         stop = prompt + step
-        logits = _last_logits(model, text[:, :stop], start, cache, mask, chunk)
+        logits = _last_logits(model, text, start, stop, cache, mask, chunk)
         start = start if cache is None else stop
         if sampling.penalises and history is None:
             history = History(ids, logits.shape[-1], None if mask is None else mask[:, :prompt])
@@ -121,13 +121,18 @@ def generate_text(
 
 
 def _last_logits(
-    model: nn.Module, text: Tensor, start: int, cache: KVCache | None, mask: Tensor | None, chunk: int | None
+    model: nn.Module,
+    text: Tensor,
+    start: int,
+    stop: int,
+    cache: KVCache | None,
+    mask: Tensor | None,
+    chunk: int | None,
 ) -> Tensor:
-    """Logits ``(B, V)`` after the last of ``text``, running what the cache has not seen."""
+    """Logits ``(B, V)`` after the first ``stop`` of ``text``, running what the cache has not seen."""
     options = {} if cache is None else {"cache": cache}
-    end = text.shape[1]
-    for first in range(start, end, chunk or end):
-        last = min(first + (chunk or end), end)
+    for first in range(start, stop, chunk or stop):
+        last = min(first + (chunk or stop), stop)
         if mask is not None:
             options["attention_mask"] = mask[:, :last]
         logits = model(text[:, first:last], **options)

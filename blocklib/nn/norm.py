@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
+
+from blocklib.nn.scores import join_heads, split_heads
 
 
 def _wide(x: Tensor) -> Tensor:
     """``x`` in float32 at least: sums of squares overflow and lose digits in half precision."""
     return x if x.dtype in (torch.float32, torch.float64) else x.float()
+
+
+@lru_cache
+def _scalar(value: float, dtype: torch.dtype, device: torch.device) -> Tensor:
+    # A Python number is converted again at every use, which for one token takes as long as the sum itself.
+    with torch.inference_mode(False):
+        return torch.tensor(value, dtype=dtype, device=device)
+
+
+def _inverse_root(x: Tensor, eps: float) -> Tensor:
+    """``1 / √(mean square of x + eps)`` over the last axis: ``(…, d)`` to ``(…, 1)``."""
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return torch.rsqrt(torch.addcmul(_scalar(eps, x.dtype, x.device), length, length, value=1 / x.shape[-1]))
 
 
 class LayerNorm(nn.Module):
@@ -34,7 +50,7 @@ class LayerNorm(nn.Module):
         """``(…, d)`` to the same shape and dtype."""
         wide = _wide(x)
         centred = wide - wide.mean(-1, keepdim=True)
-        unit = centred * torch.rsqrt(centred.square().mean(-1, keepdim=True) + self.eps)
+        unit = centred * _inverse_root(centred, self.eps)
         if self.gain is not None:
             unit = unit * self.gain + self.bias
         return unit.to(x.dtype)
@@ -59,7 +75,7 @@ class RMSNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """``(…, d)`` to the same shape and dtype."""
         wide, gain = _wide(x), self.gain
-        unit = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
+        unit = wide * _inverse_root(wide, self.eps)
         unit = unit if gain is None else unit * gain
         return unit if unit.dtype == x.dtype else unit.to(x.dtype)
 
@@ -83,7 +99,7 @@ class ZeroCentredRMSNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """``(…, d)`` to the same shape and dtype."""
         wide = _wide(x)
-        unit = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
+        unit = wide * _inverse_root(wide, self.eps)
         return (unit * (1 + _wide(self.weight))).to(x.dtype)
 
 
@@ -102,7 +118,7 @@ class PerHeadQKNorm(nn.Module):
         self.q, self.k = norm(head_dim), norm(head_dim)
 
     def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """``q (B, T, H, D)`` and ``k (B, S, Hkv, D)`` to the same shapes."""
+        """``q (B, H, T, D)`` and ``k (B, Hkv, S, D)`` to the same shapes."""
         return self.q(q), self.k(k)
 
 
@@ -121,8 +137,9 @@ class FullQKNorm(nn.Module):
         self.q, self.k = norm(n_heads * head_dim), norm(n_kv_heads * head_dim)
 
     def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """``q (B, T, H, D)`` and ``k (B, S, Hkv, D)`` to the same shapes."""
-        return self.q(q.flatten(-2)).view_as(q), self.k(k.flatten(-2)).view_as(k)
+        """``q (B, H, T, D)`` and ``k (B, Hkv, S, D)`` to the same shapes."""
+        q_normed, k_normed = self.q(join_heads(q)), self.k(join_heads(k))
+        return split_heads(q_normed, q.shape[1]), split_heads(k_normed, k.shape[1])
 
 
 class BatchNorm(nn.Module):

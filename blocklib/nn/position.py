@@ -105,23 +105,23 @@ class RoPE(nn.Module):
         Raises:
             ValueError: a head is narrower than the frequencies need, or there are not T positions.
         """
-        width = 2 * len(self.frequencies)
-        if x.shape[-1] < width:
-            raise ValueError(f"{len(self.frequencies)} frequencies turn {width} entries, a head has {x.shape[-1]}")
+        width, (tokens, entries) = 2 * len(self.frequencies), x.shape[-2:]
+        if entries < width:
+            raise ValueError(f"{len(self.frequencies)} frequencies turn {width} entries, a head has {entries}")
         cos, sin = self.turns(positions, x)
-        if cos.shape[-2] != x.shape[-2]:
-            raise ValueError(f"{cos.shape[-2]} positions given for {x.shape[-2]} tokens")
-        turning = x if x.shape[-1] == width else x[..., :width]
+        if cos.shape[-2] != tokens:
+            raise ValueError(f"{cos.shape[-2]} positions given for {tokens} tokens")
+        turning = x if entries == width else x[..., :width]
         turned = torch.addcmul(turning * cos, self.partner(turning), sin)
-        return turned if x.shape[-1] == width else torch.cat([turned, x[..., width:]], -1)
+        return turned if entries == width else torch.cat([turned, x[..., width:]], -1)
 
     def pair(self, q: Tensor, k: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
         """Queries ``(B, H, T, D)`` and keys ``(B, Hkv, T, D)`` of the same positions, turned in one go.
 
         Raises: as :meth:`forward`.
         """
-        turned = self(torch.cat([q, k], 1), positions)
-        return turned[:, : q.shape[1]], turned[:, q.shape[1] :]
+        turned, heads = self(torch.cat([q, k], 1), positions), q.shape[1]
+        return turned.narrow(1, 0, heads), turned.narrow(1, heads, k.shape[1])
 
     def turns(self, positions: Positions, x: Tensor) -> tuple[Tensor, Tensor]:
         """Cosine and signed sine of every entry, ``(T, D)`` or ``(B, 1, T, D)`` in the dtype of ``x``.

@@ -34,6 +34,19 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return wide.softmax(-1).to(scores.dtype)
 
 
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """``(B, T, H·D)`` to ``(B, H, T, D)``, a view."""
+    batch, tokens, width = x.shape
+    if tokens == 1:  # nothing to transpose
+        return x.view(batch, heads, 1, width // heads)
+    return x.view(batch, tokens, heads, width // heads).transpose(1, 2)
+
+
+def join_heads(x: Tensor) -> Tensor:
+    """``(B, H, T, D)`` to ``(B, T, H·D)``: undoes :func:`split_heads`."""
+    return x.flatten(1).unsqueeze(1) if x.shape[2] == 1 else x.transpose(1, 2).flatten(2)
+
+
 def repeat_heads(x: Tensor, heads: int) -> Tensor:
     """``(B, Hkv, S, D)`` to ``(B, H, S, D)``: repeated, not tiled, so with 4 over 2 the mapping is 0, 0, 1, 1."""
     return x if x.shape[1] == heads else x.repeat_interleave(heads // x.shape[1], dim=1)

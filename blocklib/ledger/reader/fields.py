@@ -138,6 +138,8 @@ def nearest(name: str, known: Mapping | set | tuple) -> str | None:
 
 
 def _read(key: str, spec: Field, raw: Mapping[str, Any], known: frozenset[str]) -> Any:
+    if key in raw and not spec.names:
+        return _typed(key, spec, raw[key])
     present = [name for name in (key, *spec.names) if name in raw]
     if not present:
         if spec.default is REQUIRED:
@@ -187,7 +189,10 @@ def _choice(name: str, spec: Field, value: Any) -> str:
 def _names(name: str, spec: Field, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not value or len(value) > MAX_LAYERS:
         raise ConfigError(f"{name} must be a list of one name for each layer, found {shown(value)}")
-    return tuple(_choice(name, spec, item) for item in value)
+    try:
+        return tuple([spec.choices[item] for item in value])
+    except (KeyError, TypeError):  # an unknown name, or none at all: said of the first
+        return tuple(_choice(name, spec, item) for item in value)
 
 
 def _integers(name: str, spec: Field, value: Any) -> tuple[int, ...]:

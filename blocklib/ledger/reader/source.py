@@ -71,7 +71,7 @@ def check_depth(value: object) -> None:
     """Refuse lists and objects nested beyond :data:`MAX_DEPTH`. Raises :class:`ConfigError`."""
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [inner for outer in level if isinstance(outer, dict | list)
+        level = [inner for outer in level if isinstance(outer, (dict, list))
                  for inner in (outer.values() if isinstance(outer, dict) else outer)]  # fmt: skip
         if not level:
             return
