@@ -379,11 +379,10 @@ def _the_one(found: list, what: str):
 
 def _grouped(stack: tuple[Layer, ...]) -> dict[Layer, int]:
     # By identity first: a stack of one shape is mostly one object many times, and hashing a shape is slow.
-    distinct = dict(zip(map(id, stack), stack, strict=True))
-    if len(distinct) < 2:
-        return dict.fromkeys(distinct.values(), len(stack))
+    if len(set(map(id, stack))) < 2:
+        return dict.fromkeys(stack[:1], len(stack))
     times = Counter(map(id, stack))
     groups: dict[Layer, int] = {}
-    for name, layer in distinct.items():
+    for name, layer in dict(zip(map(id, stack), stack, strict=True)).items():
         groups[layer] = groups.get(layer, 0) + times[name]
     return groups
