@@ -380,7 +380,7 @@ def _the_one(found: list, what: str):
 def _grouped(stack: tuple[Layer, ...]) -> dict[Layer, int]:
     # By identity first: a stack of one shape is mostly one object many times, and hashing a shape is slow.
     if len(set(map(id, stack))) < 2:
-        return dict.fromkeys(stack[:1], len(stack))
+        return {stack[0]: len(stack)} if stack else {}
     times = Counter(map(id, stack))
     groups: dict[Layer, int] = {}
     for name, layer in dict(zip(map(id, stack), stack, strict=True)).items():
