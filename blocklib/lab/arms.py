@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from math import cos, pi
 
 from blocklib.problems import BlocklibError, nearest
 from blocklib.text import Text
 
 VERDICT_SEEDS = tuple(range(1, 9))  # fixed before the first run
 SWEEP_SEED = 0  # chooses the rate and takes part in no verdict
-BASE_RATE, RATE_STEP = 2e-3, 1.5
+BASE_RATE, RATE_STEP, LAST_SHARE = 2e-3, 1.5, 0.1
 
 
 class ArmError(BlocklibError):
@@ -40,6 +41,8 @@ class Arm:
         embed_scale: factor on the embeddings before the first sublayer.
         gain_decay: weight decay on the norms' gains.
         first_rung: middle of the rates tried first, in steps of 1.5 from 2e-3.
+        grid: further rungs of the sweep, for a table that crosses arms with rates; tried before an arm's own rate is
+            chosen, and chosen only where the sweep reaches them.
     """
 
     id: str
@@ -64,13 +67,14 @@ class Arm:
     warmup: int = 50
     gain_decay: float = 0.0
     first_rung: int = 0
+    grid: tuple[int, ...] = ()
     steps: int = 1000
     batch: int = 8
     seq_len: int = 128
 
     def config(self) -> dict:
         """All that decides a run's numbers: what a result keeps, to be compared with the arm as it is now."""
-        return {key: value for key, value in asdict(self).items() if key not in {"id", "label", "first_rung"}}
+        return {key: value for key, value in asdict(self).items() if key not in {"id", "label", "first_rung", "grid"}}
 
 
 def rate(rung: int) -> float:
@@ -78,12 +82,21 @@ def rate(rung: int) -> float:
     return BASE_RATE * RATE_STEP**rung
 
 
-BASE = Arm("base", Text("基准", "base"))
+def schedule(step: int, arm: Arm) -> float:
+    """Share of the peak rate at a step, counted from zero: linear warm-up, then a cosine down to a tenth."""
+    if step < arm.warmup:
+        return (step + 1) / arm.warmup
+    done = (step - arm.warmup) / max(arm.steps - arm.warmup, 1)
+    return LAST_SHARE + (1 - LAST_SHARE) * 0.5 * (1 + cos(pi * done))
+
+
+CROSSED = (-3, -1, 1, 4)  # place of the norm and warm-up meet the same rates, up to one hundredth
+BASE = Arm("base", Text("基准", "base"), grid=CROSSED)
 
 
 def _arm(ident: str, zh: str, en: str, first_rung: int = 1, **changes) -> Arm:
     # The sweep starts around the base's own rate, which its sweep has shown.
-    return replace(BASE, id=ident, label=Text(zh, en), first_rung=first_rung, **changes)
+    return replace(BASE, **{"id": ident, "label": Text(zh, en), "first_rung": first_rung, "grid": (), **changes})
 
 
 _ALL = (
@@ -111,14 +124,14 @@ _ALL = (
     _arm("tied-kv", "K = V", "K = V", attention="tied-kv", d_ff=387),
     _arm("one-head", "一个头", "one head", n_heads=1, n_kv_heads=1),
     # Norm: place and warm-up, kind, decay of the gain
-    _arm("pre-cold", "pre-norm，不预热", "pre-norm, no warm-up", warmup=0, first_rung=-1),
-    _arm("post-warm", "post-norm，预热", "post-norm, warm-up", place="post", first_rung=-3),
-    _arm("post-cold", "post-norm，不预热", "post-norm, no warm-up", place="post", warmup=0, first_rung=-3),
+    _arm("pre-cold", "pre-norm，不预热", "pre-norm, no warm-up", warmup=0, first_rung=-1, grid=CROSSED),
+    _arm("post-warm", "post-norm，预热", "post-norm, warm-up", place="post", first_rung=-3, grid=CROSSED),
+    _arm("post-cold", "post-norm，不预热", "post-norm, no warm-up", place="post", warmup=0, first_rung=-3, grid=CROSSED),
     _arm(
         "post-scaled", "post-norm，embedding 放大 √d", "post-norm, embeddings × √d",
-        place="post", embed_scale=128**0.5, first_rung=-2,
+        place="post", embed_scale=128**0.5, first_rung=-2, grid=CROSSED[:3],
     ),
-    _arm("pre-scaled", "pre-norm，embedding 放大 √d", "pre-norm, embeddings × √d", embed_scale=128**0.5),
+    _arm("pre-scaled", "pre-norm，embedding 放大 √d", "pre-norm, embeddings × √d", embed_scale=128**0.5, grid=CROSSED[:3]),
     _arm("layernorm", "LayerNorm", "LayerNorm", norm="layer"),
     _arm("gain-decay", "增益也做 weight decay", "gain decayed to 0", gain_decay=0.1),
     _arm("zero-gain-decay", "零中心增益加 weight decay", "gain decayed to 1", norm="rms0", gain_decay=0.1),

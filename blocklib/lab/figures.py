@@ -10,14 +10,14 @@ MINUS = "−"
 def decimals(noise: float, *ends: float) -> int:
     """Decimals worth printing: down to the first digit of the noise, as for any measured number of the site.
 
-    At most five, at least one; four where there is no noise at all. One more where an end of the interval that leaves
+    At most five; four where there is no noise at all. One more where an end of the interval that leaves
     zero out would round to zero, which may be, since the interval stands beside the mean.
 
     Args:
         noise: standard error of the number.
         ends: of its interval, where it is printed too.
     """
-    count = 4 if noise <= 0 else next((k for k in range(1, 5) if noise >= 10**-k), 5)
+    count = 4 if noise <= 0 else next((k for k in range(5) if noise >= 10**-k), 5)
     apart = len(ends) == 2 and ends[0] * ends[1] > 0
     return count + (apart and any(round(end, count) == 0 for end in ends))
 

@@ -39,14 +39,18 @@ def lab_spread(arm: str) -> Measured:
 
 @fact(grade="measured", tests=_TESTS)
 def lab_difference(arm: str, reference: str) -> Measured:
-    """Loss of this arm minus that of the reference, paired by seed, in nats per token.
+    """Loss of this arm minus that of the reference, paired by seed, in nats per token; a question's comparison reads
+    both ways.
 
-    中文：该实验臂的损失减去参照臂的损失，按种子配对，单位 nat/token。
+    中文：该实验臂的损失减去参照臂的损失，按种子配对，单位 nat/token；同一项比较，反过来读也行。
     """
-    row = summary.verdict(arm, reference)
+    try:
+        row, sign = summary.verdict(arm, reference), 1
+    except summary.SummaryError:
+        row, sign = summary.verdict(reference, arm), -1
     if "mean" not in row:
         raise summary.SummaryError(f"{arm} against {reference}: {row['en']}")
-    return Measured(row["mean"], row["sd"] / sqrt(row["pairs"]))
+    return Measured(sign * row["mean"], row["sd"] / sqrt(row["pairs"]))
 
 
 @fact(grade="measured", tests=_TESTS)
@@ -80,21 +84,21 @@ def lab_lost(arm: str) -> int:
 
 
 @fact(grade="measured", tests=_TESTS)
-def lab_similarity(arm: str) -> float:
+def lab_similarity(arm: str) -> Measured:
     """Mean cosine between two positions of the last stream of this arm, after training, over its seeds.
 
     中文：该实验臂训练后，最末残差流中两个位置的平均余弦，对各种子取平均。
     """
-    return summary.finished(arm)["similarity"]
+    return _measured(list(summary.finished(arm)["similarity"].values()))
 
 
 @fact(grade="measured", tests=_TESTS)
-def lab_first_gradient(arm: str) -> float:
+def lab_first_gradient(arm: str) -> Measured:
     """Largest gradient norm of the first hundred steps of this arm, before clipping, mean over its seeds.
 
     中文：该实验臂前一百步里最大的梯度范数（截断之前），对各种子取平均。
     """
-    return summary.arm(arm)["first_gradient_max"]
+    return _measured(list(summary.finished(arm)["first_gradients"].values()))
 
 
 @fact(tests=("tests/lab/test_stack.py::test_base_has_the_counted_parameters",))

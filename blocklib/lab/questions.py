@@ -53,7 +53,7 @@ _ALL = (
     ),
     Question(
         "norm", Text("用哪一种归一化", "Which norm?"), Text("哪种归一化", "kind of norm"),
-        _against("base", "layernorm", "gain-decay", "zero-gain-decay", "qk-norm"),
+        (*_against("base", "layernorm", "gain-decay", "zero-gain-decay", "qk-norm"), ("gain-decay", "zero-gain-decay")),
     ),
     Question(
         "additions", Text("输出门与缩小的初始化，各值多少", "What do the output gate and the smaller start buy?"), Text("门与初始化", "gate, start"),

@@ -36,8 +36,8 @@ def sweep(arm: Arm, root: Path = results.RESULTS) -> tuple[list[int], int | None
     for rung in range(LOWEST, HIGHEST + 1):
         if (record := results.read(arm, rung, SWEEP_SEED, root)) is not None:
             losses[rung] = record["validation"] if record["outcome"] == "trained" else math.inf
-    first = [arm.first_rung - 1, arm.first_rung, arm.first_rung + 1]
-    if missing := [rung for rung in first if rung not in losses]:
+    first = {arm.first_rung - 1, arm.first_rung, arm.first_rung + 1, *arm.grid}
+    if missing := [rung for rung in sorted(first) if rung not in losses]:
         return missing, None
     # Results beyond a gap belong to an older plan: the tried rungs are those next to one another.
     low = high = arm.first_rung

@@ -5,12 +5,13 @@ from __future__ import annotations
 import tomllib
 from fractions import Fraction
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Literal
 
 from blocklib.facts.registry import fact
-from blocklib.lab import power, report
-from blocklib.lab.arms import ARMS, BASE, get, rate
+from blocklib.lab import power, report, summary
+from blocklib.lab.arms import ARMS, BASE, get, rate, schedule
 from blocklib.lab.questions import QUESTIONS
 
 _STACK = ("tests/lab/test_stack.py::test_base_has_the_counted_parameters",)
@@ -48,6 +49,17 @@ def lab_rung(rung: int) -> float:
     中文：扫描中某一档的峰值学习率：2e-3 乘以 1.5 的该次幂。
     """
     return rate(rung)
+
+
+@fact(tests=("tests/lab/test_training.py::test_decay_alone_leaves_so_much_of_a_gain",))
+def lab_decay_left(arm: str) -> float:
+    """What weight decay alone leaves of a gain at the end of a run at the base's rate, as a share of its start: the
+    product of ``1 − rate · decay`` over all steps.
+
+    中文：按基准的学习率，单靠 weight decay，训练结束时增益还剩最初的几分之几：各步「1 − 学习率 × 衰减」之积。
+    """
+    found, peak = get(arm), summary.arm(BASE.id)["rate"]
+    return prod(1 - peak * schedule(step, found) * found.gain_decay for step in range(found.steps))
 
 
 @fact(tests=_RULES)

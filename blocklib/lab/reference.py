@@ -22,7 +22,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from blocklib.lab.arms import BASE, Arm, rate
+from blocklib.lab.arms import BASE, Arm, rate, schedule
 from blocklib.problems import BlocklibError
 from blocklib.text import Text
 
@@ -125,7 +125,7 @@ class _Run:
         from blocklib.lab import training
 
         for group in self.opt.param_groups:
-            group["lr"] = rate(RUNG) * training.schedule(self.step, self.arm)
+            group["lr"] = rate(RUNG) * schedule(self.step, self.arm)
         loss = F.cross_entropy(self.model(inputs).flatten(0, 1), targets.flatten())
         self.opt.zero_grad()
         loss.backward()

@@ -60,10 +60,15 @@ def losses(ident: str) -> dict[str, float]:
     return row.get("masked", row["losses"]) if row["complete"] and not row["lost"] else {}
 
 
+def mean_of(found: dict[str, float]) -> str:
+    """The mean over seeds, to the digits that its standard error supports, or a dash."""
+    values = list(found.values())
+    return f"{mean(values):.{decimals(stdev(values) / len(values) ** 0.5)}f}" if len(values) > 1 else NONE
+
+
 def loss(ident: str) -> str:
-    """Their mean, to the digits that its standard error supports, or a dash."""
-    found = list(losses(ident).values())
-    return f"{mean(found):.{decimals(stdev(found) / len(found) ** 0.5)}f}" if found else NONE
+    """Mean of :func:`losses`, or a dash."""
+    return mean_of(losses(ident))
 
 
 def spread(ident: str) -> str:
@@ -132,8 +137,14 @@ def matching() -> Table:
 
 def first_gradient(ident: str) -> str:
     """Largest gradient norm of the first hundred steps, mean over the runs there are; a dash where there are none."""
-    found = summary.arm(ident).get("first_gradient_max") if summary.arm(ident)["complete"] else None
-    return NONE if found is None else f"{found:.3g}"
+    row = summary.arm(ident)
+    return mean_of(row.get("first_gradients", {})) if row["complete"] else NONE
+
+
+def similarity(ident: str) -> str:
+    """Mean cosine between two positions of the last stream, over the runs that trained; a dash where there are none."""
+    row = summary.arm(ident)
+    return mean_of(row.get("similarity", {})) if row["complete"] else NONE
 
 
 def tokens_per_second(ident: str) -> str | None:

@@ -131,16 +131,11 @@ def _arm(arm: Arm) -> dict[str, Any]:
         "losses": {str(seed): loss for seed, loss in found.losses.items()},
     }
     if kept:
-        first = [max(r["gradient_norms"]) for r in kept if r["gradient_norms"]]
-        row["first_gradient_max"] = _mean(first)
+        row["first_gradients"] = {str(r["seed"]): max(r["gradient_norms"]) for r in kept if r["gradient_norms"]}
         row["gradient_norms"] = _columns([r["gradient_norms"] for r in kept])
         row["curve"] = _columns([r["curve"] for r in kept])
     if trained:
-        row["similarity"] = _mean([r["similarity"] for r in trained])
-        row["bits_per_byte"] = _mean([r["bits_per_byte"] for r in trained])
-        row["layer_gradients"] = {
-            name: _mean([r["layer_gradients"][name] for r in trained]) for name in trained[0]["layer_gradients"]
-        }
+        row["similarity"] = {str(r["seed"]): r["similarity"] for r in trained}
         if not arm.causal:
             row["masked"] = {str(r["seed"]): r["validation_masked"] for r in trained}
     return row
@@ -156,10 +151,6 @@ def _corpus() -> dict[str, Any]:
         "unigram_floor": round(corpus.unigram_floor(BASE.vocab_size), 4),
         "bigram_floor": round(corpus.bigram_floor(BASE.vocab_size), 4),
     }
-
-
-def _mean(values: list[float]) -> float | None:
-    return round(sum(values) / len(values), 5) if values else None
 
 
 def _columns(curves: list[list[float]]) -> dict[str, list[float]]:

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from blocklib.lab import corpus
-from blocklib.lab.arms import Arm, rate
+from blocklib.lab.arms import Arm, rate, schedule
 from blocklib.lab.stack import Stack, build, generator, parameters
 
 CURVE_EVERY = 100  # steps between points of the validation curve
@@ -26,15 +26,7 @@ CURVE_STRIDE = 11  # the curve reads every eleventh validation block: 128 of the
 COLLAPSE_STEP, COLLAPSE_MARGIN = 300, 0.1  # a run that still predicts like token frequencies is stopped
 EARLY = 100  # steps whose gradient norm is kept one by one
 CHECKED = 20  # first steps whose loss is kept digit by digit, for the re-run
-DECAY, BETAS, EPS, CLIP, LAST_SHARE = 0.1, (0.9, 0.95), 1e-8, 1.0, 0.1
-
-
-def schedule(step: int, arm: Arm) -> float:
-    """Share of the peak rate at a step, counted from zero: linear warm-up, then a cosine down to a tenth."""
-    if step < arm.warmup:
-        return (step + 1) / arm.warmup
-    done = (step - arm.warmup) / max(arm.steps - arm.warmup, 1)
-    return LAST_SHARE + (1 - LAST_SHARE) * 0.5 * (1 + math.cos(math.pi * done))
+DECAY, BETAS, EPS, CLIP = 0.1, (0.9, 0.95), 1e-8, 1.0
 
 
 def batches(arm: Arm, seed: int):

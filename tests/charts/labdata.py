@@ -59,7 +59,7 @@ def arm_row(out: Outcome) -> dict[str, Any]:
         best = None if not out.losses else round(end + 0.004, 5)
         row["sweep"] = {
             str(arm.first_rung + k): None if best is None else round(best + 0.02 * abs(k) + 0.01 * (k > 0), 5)
-            for k in (-1, 0, 1)
+            for k in sorted({-1, 0, 1, *(rung - arm.first_rung for rung in arm.grid)})
         }
         if arm.place == "post":
             row["sweep"][str(arm.first_rung + 1)] = None
@@ -74,8 +74,10 @@ def arm_row(out: Outcome) -> dict[str, Any]:
         row["gradient_norms"] = {
             "low": [round(v * 0.8, 4) for v in norms], "mean": norms, "high": [round(v * 1.4, 4) for v in norms],
         }  # fmt: skip
-        row["first_gradient_max"] = max(norms)
-        row["similarity"], row["bits_per_byte"] = 0.15, 1.6
+        seeds = list(map(str, VERDICT_SEEDS))[:runs]
+        row["first_gradients"] = {seed: round(max(norms) * draw.uniform(0.9, 1.1), 4) for seed in seeds}
+        if out.losses:
+            row["similarity"] = {seed: round(draw.uniform(0.1, 0.2), 4) for seed in row["losses"]}
         if not arm.causal:
             row["masked"] = {seed: round(loss + 4, 5) for seed, loss in row["losses"].items()}
     return row

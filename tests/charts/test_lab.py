@@ -107,7 +107,7 @@ def test_seeds_are_paired_and_their_differences_are_those_of_the_verdict():
         assert list(links.y[::2]) == list(losses["base"].values()) and list(links.y[1::2]) == list(
             losses["gelu"].values()
         )
-        assert f"**{mean(losses['gelu'].values()):.3f}**" in state.sentence.en
+        assert f"**{report.loss('gelu')}**" in state.sentence.en
 
 
 def test_lost_runs_are_shown_as_lost_and_never_averaged():

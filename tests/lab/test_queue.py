@@ -9,8 +9,11 @@ import os
 import pytest
 
 from blocklib.lab import command, queue, results
-from blocklib.lab.arms import BASE, VERDICT_SEEDS, replace
+from blocklib.lab.arms import BASE, VERDICT_SEEDS, get, rate, replace
 from blocklib.problems import BlocklibError, UsageError
+
+PLAIN = replace(BASE, grid=())
+CELLS = ("base", "pre-cold", "post-warm", "post-cold")  # where the norm stands, with warm-up and without
 
 
 @pytest.fixture
@@ -27,9 +30,9 @@ def keep(tmp_path):
 
 
 def test_three_rates_come_first(keep):
-    assert queue.missing(BASE, keep.root) == [("base", -1, 0), ("base", 0, 0), ("base", 1, 0)]
+    assert queue.missing(PLAIN, keep.root) == [("base", -1, 0), ("base", 0, 0), ("base", 1, 0)]
     keep(0, 0, 3.3)
-    assert queue.missing(BASE, keep.root) == [("base", -1, 0), ("base", 1, 0)]
+    assert queue.missing(PLAIN, keep.root) == [("base", -1, 0), ("base", 1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -47,44 +50,59 @@ def test_three_rates_come_first(keep):
 def test_sweep_widens_at_an_edge(keep, losses, then):
     for rung, loss in losses.items():
         keep(rung, 0, loss)
-    rungs, best = queue.sweep(BASE, keep.root)
+    rungs, best = queue.sweep(PLAIN, keep.root)
     assert (rungs or best) == then
 
 
 def test_arm_that_trains_at_no_rate_stops_the_search(keep):
     for rung in range(-4, 2):
         keep(rung, 0, math.inf)
-    assert queue.sweep(BASE, keep.root) == ([], None)
-    assert queue.missing(BASE, keep.root) == [("base", 0, seed) for seed in VERDICT_SEEDS]
+    assert queue.sweep(PLAIN, keep.root) == ([], None)
+    assert queue.missing(PLAIN, keep.root) == [("base", 0, seed) for seed in VERDICT_SEEDS]
 
 
 def test_seeds_of_the_verdict_follow_at_the_best_rate(keep):
     for rung, loss in {-1: 3.4, 0: 3.3, 1: 3.2, 2: 3.25}.items():
         keep(rung, 0, loss)
-    assert queue.missing(BASE, keep.root) == [("base", 1, seed) for seed in VERDICT_SEEDS]
+    assert queue.missing(PLAIN, keep.root) == [("base", 1, seed) for seed in VERDICT_SEEDS]
     keep(1, 3, 3.2)
-    assert ("base", 1, 3) not in queue.missing(BASE, keep.root)
+    assert ("base", 1, 3) not in queue.missing(PLAIN, keep.root)
     assert 0 not in VERDICT_SEEDS and len(VERDICT_SEEDS) == 8
+
+
+def test_rates_of_a_grid_come_first_and_do_not_decide(keep):
+    crossed = replace(PLAIN, grid=(-3, 1, 4))
+    assert queue.missing(crossed, keep.root) == [("base", rung, 0) for rung in (-3, -1, 0, 1, 4)]
+    for rung, loss in {-3: 3.0, -1: 3.4, 0: 3.3, 1: 3.35, 4: 3.1}.items():
+        keep(rung, 0, loss)
+    assert queue.sweep(crossed, keep.root) == ([], 0), "-3 and 4 are no neighbours of what the sweep tried"
+    keep(-2, 0, 3.2)
+    assert queue.sweep(crossed, keep.root) == ([-4], -3), "joined by -2, the lowest rate is an edge"
+
+
+def test_place_and_warm_up_meet_the_same_rates():
+    common = set.intersection(*({a.first_rung - 1, a.first_rung, a.first_rung + 1, *a.grid} for a in map(get, CELLS)))
+    assert len(common) >= 3 and rate(max(common)) >= 0.01
 
 
 def test_another_configuration_has_no_results(keep):
     keep(0, 0, 3.3)
-    assert results.read(BASE, 0, 0, keep.root)["validation"] == 3.3
-    assert results.read(replace(BASE, d_ff=340), 0, 0, keep.root) is None
-    assert results.stale(keep.root, [BASE]) == []
-    assert len(results.stale(keep.root, [replace(BASE, d_ff=340)])) == 1
+    assert results.read(PLAIN, 0, 0, keep.root)["validation"] == 3.3
+    assert results.read(replace(PLAIN, d_ff=340), 0, 0, keep.root) is None
+    assert results.stale(keep.root, [PLAIN]) == []
+    assert len(results.stale(keep.root, [replace(PLAIN, d_ff=340)])) == 1
     assert len(results.stale(keep.root, [])) == 1
-    path = results.path(BASE, 0, 0, keep.root)
+    path = results.path(PLAIN, 0, 0, keep.root)
     os.rename(path, path.with_name("rate+9-seed0.json"))  # a file under a wrong name
-    assert len(results.stale(keep.root, [BASE])) == 1
+    assert len(results.stale(keep.root, [PLAIN])) == 1
 
 
 def test_field_that_came_later_had_its_default(keep):
-    old = BASE.config()
+    old = PLAIN.config()
     del old["embed_scale"]
     keep(0, 0, 3.3, config=old)
-    assert results.read(BASE, 0, 0, keep.root) is not None
-    assert results.read(replace(BASE, embed_scale=2.0), 0, 0, keep.root) is None
+    assert results.read(PLAIN, 0, 0, keep.root) is not None
+    assert results.read(replace(PLAIN, embed_scale=2.0), 0, 0, keep.root) is None
 
 
 def test_kept_results_belong_to_arms_of_today():
@@ -94,7 +112,7 @@ def test_kept_results_belong_to_arms_of_today():
 def test_perform_keeps_a_run(tmp_path, monkeypatch):
     from blocklib.lab import training
 
-    tiny = replace(BASE, id="tiny", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, layout="AF", steps=10)
+    tiny = replace(PLAIN, id="tiny", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, layout="AF", steps=10)
     monkeypatch.setattr(queue, "get", lambda ident: tiny)
     monkeypatch.setattr(training, "CURVE_STRIDE", 400)
     queue.perform(("tiny", 1, 5), tmp_path)

@@ -150,7 +150,7 @@ def test_the_p_that_is_printed_agrees_with_the_verdict():
 
 @pytest.mark.parametrize(
     ("noise", "ends", "count"),
-    [(0.3, (), 1), (0.1, (), 1), (0.09, (), 2), (0.004, (), 3), (1e-7, (), 5), (0.0, (), 4), (0.004, (0.0004, 0.02), 4), (0.004, (-0.0004, 0.02), 3)],
+    [(7.0, (), 0), (1.0, (), 0), (0.3, (), 1), (0.1, (), 1), (0.09, (), 2), (0.004, (), 3), (1e-7, (), 5), (0.0, (), 4), (0.004, (0.0004, 0.02), 4), (0.004, (-0.0004, 0.02), 3)],
 )  # fmt: skip
 def test_decimals(noise, ends, count):
     assert decimals(noise, *ends) == count

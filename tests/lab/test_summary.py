@@ -40,6 +40,12 @@ def test_losses_are_those_in_the_files():
         assert 0 < float(found.noise) < 0.2
 
 
+def test_difference_reads_both_ways():
+    there = evaluate("lab_difference?arm=gelu&reference=base", {}).value
+    back = evaluate("lab_difference?arm=base&reference=gelu", {}).value
+    assert there.value == -back.value > 0 and there.noise == back.noise
+
+
 def test_unknown_arm_and_unasked_pair_are_refused():
     with pytest.raises(ArmError, match="did you mean"):
         summary.arm("gelo")

@@ -9,20 +9,33 @@ from dataclasses import replace
 import pytest
 import torch
 
-from blocklib.lab import corpus, recheck, training
-from blocklib.lab.arms import ARMS, BASE, RATE_STEP, rate
+from blocklib.lab import corpus, recheck, summary, training
+from blocklib.lab.arms import ARMS, BASE, RATE_STEP, get, rate, schedule
+from blocklib.lab.recipe_facts import lab_decay_left
 from blocklib.problems import BlocklibError
 
 TINY = replace(BASE, id="tiny", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, layout="AF", steps=40, warmup=5)
 
 
 def test_schedule_warms_up_then_falls_to_a_tenth():
-    shares = [training.schedule(step, BASE) for step in range(BASE.steps)]
+    shares = [schedule(step, BASE) for step in range(BASE.steps)]
     assert shares[0] == pytest.approx(1 / 50) and shares[49] == 1.0
     assert shares[50:] == sorted(shares[50:], reverse=True)
     assert shares[-1] == pytest.approx(0.1, abs=1e-4)
-    assert training.schedule(525, BASE) == pytest.approx(0.55)  # half way: the middle of 1 and a tenth
-    assert training.schedule(0, ARMS["pre-cold"]) == 1.0
+    assert schedule(525, BASE) == pytest.approx(0.55)  # half way: the middle of 1 and a tenth
+    assert schedule(0, ARMS["pre-cold"]) == 1.0
+
+
+def test_decay_alone_leaves_so_much_of_a_gain():
+    arm = get("gain-decay")
+    gain = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
+    opt = torch.optim.AdamW([gain], lr=1.0, weight_decay=arm.gain_decay)
+    for step in range(arm.steps):
+        opt.param_groups[0]["lr"] = summary.arm("base")["rate"] * schedule(step, arm)
+        gain.grad = torch.zeros_like(gain)  # nothing but decay moves it
+        opt.step()
+    assert lab_decay_left("gain-decay") == pytest.approx(gain[0].item(), rel=1e-9)
+    assert lab_decay_left("base") == 1.0
 
 
 def test_rates_are_steps_from_the_base():
@@ -88,7 +101,7 @@ def test_step_follows_adamw_by_hand():
                 before[name], grads[name] = weight.detach().clone(), weight.grad.clone()
             elif step == 1:
                 moved = weight.detach()
-                step_rate = rate(0) * training.schedule(0, TINY)
+                step_rate = rate(0) * schedule(0, TINY)
                 decay = training.DECAY if weight.dim() > 1 else 0.0
                 direction = grads[name] / (grads[name].abs() + training.EPS)
                 expected = before[name] * (1 - step_rate * decay) - step_rate * direction

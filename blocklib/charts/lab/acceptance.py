@@ -45,7 +45,8 @@ def amount(ident: str, metric: str) -> float | None:
     if not row["complete"]:
         return None
     if metric == GRADIENT:
-        return row.get("first_gradient_max")
+        found = row.get("first_gradients")
+        return mean(found.values()) if found else None
     own = report.losses(ident)
     return mean(own.values()) - mean(base.values()) if own and base else None
 

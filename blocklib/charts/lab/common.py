@@ -67,7 +67,7 @@ def waiting(idents: list[str], x: float, y: list[float]) -> list[Series]:
     made = []
     for ident, height in zip(idents, y, strict=False):
         label = get(ident).label
-        far = report.progress(ident) or Text("没有可画的运行", "no run to draw")
+        far = Text("还在跑", "running") if report.progress(ident) else Text("没有可画的运行", "no run to draw")
         text = Text(f"{label.zh}：{far.zh}", f"{label.en}: {far.en}")
         made.append(Series(label, x=[x], y=[height], mark="label", role="ink-2", labels=[text], place="right"))
     return made

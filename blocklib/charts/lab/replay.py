@@ -152,13 +152,13 @@ def gradient(arm: str, reference: str) -> tuple[Chart, Text, Table]:
     for ident in (arm, reference):
         found = band(ident, "gradient_norms")
         cells.append(None if found is None else tens(found))
-        top = summary.arm(ident).get("first_gradient_max") if found else None
+        top = report.first_gradient(ident)
         parts.append(
             Text(f"{quoted(ident).zh}（{how_far(ident).zh}）", f"{quoted(ident).en} ({how_far(ident).en})")
-            if top is None
+            if top == NONE
             else Text(
-                f"{quoted(ident).zh} **{top:.3g}**（{how_far(ident).zh}）",
-                f"{quoted(ident).en} **{top:.3g}** ({how_far(ident).en})",
+                f"{quoted(ident).zh} **{top}**（{how_far(ident).zh}）",
+                f"{quoted(ident).en} **{top}** ({how_far(ident).en})",
             )
         )
     said = Text(
@@ -209,13 +209,12 @@ def seeds(arm: str, reference: str) -> tuple[Chart, Text, Table]:
     low, high = min(values) - 0.1 * room, max(values) + 0.3 * room
     for k, (ident, role) in enumerate(((reference, REFERENCE), (arm, ARM))):
         name, far = get(ident).label, report.progress(ident) if not found[ident] else None
-        text = Text(f"{name.zh}：{far.zh}", f"{name.en}: {far.en}") if far else name
         height, x, place = high - (high - low) * (0.04 + 0.07 * k), (-0.45, 1.45)[k], ("right", "left")[k]
-        series.append(Series(name, x=[x], y=[height], mark="label", role=role, labels=[text], place=place))
+        series.append(Series(name, x=[x], y=[height], mark="label", role=role, labels=[far or name], place=place))
     means = []
     for ident in (arm, reference):
-        whole = report.losses(ident)  # no mean of a part, and none where runs were lost
-        value = f" **{mean(whole.values()):.3f}**" if whole else ""
+        whole = report.loss(ident)  # no mean of a part, and none where runs were lost
+        value = f" **{whole}**" if whole != NONE else ""
         means.append(
             Text(
                 f"{quoted(ident).zh}{value}（{how_far(ident).zh}）", f"{quoted(ident).en}{value} ({how_far(ident).en})"
