@@ -110,6 +110,16 @@ def test_seeds_are_paired_and_their_differences_are_those_of_the_verdict():
         assert f"**{report.loss('gelu')}**" in state.sentence.en
 
 
+def test_speed_joins_the_sentence_once_measured():
+    at = next(k for k, pair in enumerate(common.pairs()) if pair == ("activation", "gelu", "base"))
+    with staged("all"):
+        assert "Tokens a second" not in load("lab-replay").state(pair=at).sentence.en
+    with staged("all", quiet_pass=True):
+        sentence = load("lab-replay").state(pair=at).sentence
+        assert f'"GELU" {report.tokens_per_second("gelu")}, the base ' in sentence.en
+        assert f"「GELU」 {report.tokens_per_second('gelu')}，" in sentence.zh
+
+
 def test_lost_runs_are_shown_as_lost_and_never_averaged():
     with staged("all"):
         walk = common.pairs()

@@ -241,6 +241,17 @@ def seeds(arm: str, reference: str) -> tuple[Chart, Text, Table]:
     return chart, said, Table(names, rows)
 
 
+def speeds(arm: str, reference: str) -> Text:
+    """Tokens per second of both arms in training, the base at one; nothing before the quiet pass."""
+    here, there = (report.tokens_per_second(ident) for ident in (arm, reference))
+    if here is None:
+        return Text("", "")
+    return Text(
+        f"训练时每秒 token 数，以基准为一：{quoted(arm).zh} {here}，{quoted(reference).zh} {there}。",
+        f" Tokens a second in training, the base at one: {quoted(arm).en} {here}, {quoted(reference).en} {there}.",
+    )
+
+
 def masked(ident: str) -> dict[str, float]:
     """Causal losses of the runs that trained, by seed."""
     row = summary.arm(ident)
@@ -284,8 +295,9 @@ def lab_replay(pair: int, view: str) -> State:
     asked, row = QUESTIONS[question].label, verdict(question, arm, reference)
     unmasked = any(not get(ident).causal for ident in (arm, reference)) and view == "curve"
     note = Text("曲线是不加 mask 时测的。", " Its curve is taken without the mask.") if unmasked else Text("", "")
+    pace = speeds(arm, reference)
     sentence = Text(
-        f"{asked.zh}？{said.zh}{note.zh}判定：{row['zh']}".replace("？？", "？"),
-        f"{asked.en} {said.en}{note.en} Verdict: {row['en']}",
+        f"{asked.zh}？{said.zh}{note.zh}{pace.zh}判定：{row['zh']}".replace("？？", "？"),
+        f"{asked.en} {said.en}{note.en}{pace.en} Verdict: {row['en']}",
     )
     return State(chart, sentence, table)
