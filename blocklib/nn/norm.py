@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
@@ -16,20 +15,27 @@ def _wide(x: Tensor) -> Tensor:
     return x if x.dtype in (torch.float32, torch.float64) else x.float()
 
 
-@lru_cache
-def _scalar(value: float, dtype: torch.dtype, device: torch.device) -> Tensor:
-    # A Python number is converted again at every use, which for one token takes as long as the sum itself.
-    with torch.inference_mode(False):
-        return torch.tensor(value, dtype=dtype, device=device)
+class _Norm(nn.Module):
+    """What norms over the last axis share: ``eps``, and the factor that brings a vector to unit mean square."""
+
+    def __init__(self, eps: float):
+        super().__init__()
+        self.eps = eps
+        self._kept: tuple[float, Tensor] | None = None
+
+    def _inverse_root(self, x: Tensor) -> Tensor:
+        """``1 / √(mean square of x + eps)``: ``(…, d)`` to ``(…, 1)``."""
+        value, eps = self._kept or (None, x)
+        if value != self.eps or eps.dtype != x.dtype or eps.device != x.device:
+            # A Python number is converted at every use, which for one token takes as long as the sum itself.
+            with torch.inference_mode(False):
+                eps = torch.tensor(self.eps, dtype=x.dtype, device=x.device)
+            self._kept = (self.eps, eps)
+        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        return torch.rsqrt(torch.addcmul(eps, length, length, value=1 / x.shape[-1]))
 
 
-def _inverse_root(x: Tensor, eps: float) -> Tensor:
-    """``1 / √(mean square of x + eps)`` over the last axis: ``(…, d)`` to ``(…, 1)``."""
-    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-    return torch.rsqrt(torch.addcmul(_scalar(eps, x.dtype, x.device), length, length, value=1 / x.shape[-1]))
-
-
-class LayerNorm(nn.Module):
+class LayerNorm(_Norm):
     """Subtract each vector's mean, divide by its population standard deviation, then gain and bias.
 
     ``eps`` is added to the variance, inside the root. Input and output ``(…, d)``, same dtype; half precision
@@ -41,8 +47,7 @@ class LayerNorm(nn.Module):
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5, affine: bool = True):
-        super().__init__()
-        self.eps = eps
+        super().__init__(eps)
         self.gain = nn.Parameter(torch.ones(d_model)) if affine else None
         self.bias = nn.Parameter(torch.zeros(d_model)) if affine else None
 
@@ -50,13 +55,13 @@ class LayerNorm(nn.Module):
         """``(…, d)`` to the same shape and dtype."""
         wide = _wide(x)
         centred = wide - wide.mean(-1, keepdim=True)
-        unit = centred * _inverse_root(centred, self.eps)
+        unit = centred * self._inverse_root(centred)
         if self.gain is not None:
             unit = unit * self.gain + self.bias
         return unit.to(x.dtype)
 
 
-class RMSNorm(nn.Module):
+class RMSNorm(_Norm):
     """Divide each vector by its root mean square, then gain; no mean is subtracted.
 
     ``eps`` is added to the mean square, inside the root. Input and output ``(…, d)``, same dtype; half precision
@@ -68,19 +73,18 @@ class RMSNorm(nn.Module):
     """
 
     def __init__(self, d_model: int, eps: float = 1e-6, affine: bool = True):
-        super().__init__()
-        self.eps = eps
+        super().__init__(eps)
         self.gain = nn.Parameter(torch.ones(d_model)) if affine else None
 
     def forward(self, x: Tensor) -> Tensor:
         """``(…, d)`` to the same shape and dtype."""
         wide, gain = _wide(x), self.gain
-        unit = wide * _inverse_root(wide, self.eps)
+        unit = wide * self._inverse_root(wide)
         unit = unit if gain is None else unit * gain
         return unit if unit.dtype == x.dtype else unit.to(x.dtype)
 
 
-class ZeroCentredRMSNorm(nn.Module):
+class ZeroCentredRMSNorm(_Norm):
     """RMSNorm whose gain is ``1 + weight``: a weight of zero is the identity, and decay pulls towards it.
 
     The sum is made in float32 at least, because ``1 + weight`` loses the weight's digits in half precision. Input
@@ -92,14 +96,13 @@ class ZeroCentredRMSNorm(nn.Module):
     """
 
     def __init__(self, d_model: int, eps: float = 1e-6):
-        super().__init__()
-        self.eps = eps
+        super().__init__(eps)
         self.weight = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
         """``(…, d)`` to the same shape and dtype."""
         wide = _wide(x)
-        unit = wide * _inverse_root(wide, self.eps)
+        unit = wide * self._inverse_root(wide)
         return (unit * (1 + _wide(self.weight))).to(x.dtype)
 
 

@@ -89,6 +89,15 @@ def test_zero_centred_gain_is_summed_wide():
     assert (1 + norm.weight)[0].item() == 16.75
 
 
+@pytest.mark.parametrize("made", [LayerNorm, RMSNorm, ZeroCentredRMSNorm])
+def test_eps_is_the_one_that_stands_there_now(made):
+    norm, tiny = made(4), torch.tensor([1e-3, -1e-3, 1e-3, -1e-3], dtype=torch.float64)
+    for eps in (1e-6, 3e-6, 0.0):
+        norm.eps, expected = eps, tiny / (1e-6 + eps) ** 0.5
+        torch.testing.assert_close(norm.float()(tiny.float()), expected.float(), rtol=1e-5, atol=0)
+        torch.testing.assert_close(norm.double()(tiny), expected, rtol=1e-12, atol=0)
+
+
 def test_norms_of_single_heads():
     norm = randomised(PerHeadQKNorm(6)).double()
     q, k = torch.randn(2, 4, 5, 6, dtype=torch.float64), torch.randn(2, 2, 5, 6, dtype=torch.float64)
