@@ -37,6 +37,19 @@ def lab_spread(arm: str) -> Measured:
     return Measured(sd, sd / sqrt(2 * (len(losses) - 1)))
 
 
+@fact(grade="measured", tests=("tests/lab/test_summary.py::test_spread_of_the_rest_leaves_out_the_odd_one",))
+def lab_spread_of_rest(arm: str) -> Measured:
+    """As ``lab_spread``, without the one run that lies furthest from the mean: how much of the spread is that run's.
+
+    中文：同上，去掉离平均最远的那一次：标准差里有多少出自那一次。
+    """
+    losses = list(summary.finished(arm)["losses"].values())
+    middle = mean(losses)
+    rest = sorted(losses, key=lambda loss: abs(loss - middle))[:-1]
+    sd = stdev(rest)
+    return Measured(sd, sd / sqrt(2 * (len(rest) - 1)))
+
+
 @fact(grade="measured", tests=_TESTS)
 def lab_difference(arm: str, reference: str) -> Measured:
     """Loss of this arm minus that of the reference, paired by seed, in nats per token; a question's comparison reads
@@ -51,6 +64,16 @@ def lab_difference(arm: str, reference: str) -> Measured:
     if "mean" not in row:
         raise summary.SummaryError(f"{arm} against {reference}: {row['en']}")
     return Measured(sign * row["mean"], row["sd"] / sqrt(row["pairs"]))
+
+
+@fact(grade="measured", tests=("tests/lab/test_summary.py::test_share_is_the_difference_over_the_reference",))
+def lab_share(arm: str, reference: str) -> Measured:
+    """``lab_difference`` as a share of the reference's mean loss.
+
+    中文：同上，占参照臂平均损失的比例。
+    """
+    gap, loss = lab_difference(arm, reference), lab_loss(reference).value
+    return Measured(gap.value / loss, gap.noise / loss)
 
 
 @fact(grade="measured", tests=_TESTS)

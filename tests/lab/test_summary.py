@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from statistics import mean
 
+import numpy as np
 import pytest
 
 from blocklib.facts.registry import evaluate
@@ -44,6 +45,20 @@ def test_difference_reads_both_ways():
     there = evaluate("lab_difference?arm=gelu&reference=base", {}).value
     back = evaluate("lab_difference?arm=base&reference=gelu", {}).value
     assert there.value == -back.value > 0 and there.noise == back.noise
+
+
+def test_share_is_the_difference_over_the_reference():
+    gap, loss, share = (
+        evaluate(f"{fact}", {}).value
+        for fact in ("lab_difference?arm=gelu&reference=base", "lab_loss?arm=base", "lab_share?arm=gelu&reference=base")
+    )
+    assert share.value * loss.value == pytest.approx(gap.value) and 0 < share.value < 0.1
+
+
+def test_spread_of_the_rest_leaves_out_the_odd_one():
+    losses = np.array(list(summary.arm("base")["losses"].values()))
+    without = [np.delete(losses, i).std(ddof=1) for i in range(len(losses))]
+    assert evaluate("lab_spread_of_rest?arm=base", {}).value.value == pytest.approx(min(without))
 
 
 def test_unknown_arm_and_unasked_pair_are_refused():

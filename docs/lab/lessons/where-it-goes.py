@@ -95,9 +95,9 @@ show.table(
 # Qwen3.8-27B 的 Gated DeltaNet 层比完整 attention 层更大：[115,875,936][delta-layer] 对 [104,857,600][full-layer] 个权重（归一化除外）。层数也多，合起来 [5,562,044,928][delta-all] 对 [1,677,721,600][full-all]。
 # ///
 #
-# 那么 FFN 是 attention 的几倍？要看和哪一种比：与完整 attention 比是 [2.55 倍][of-full]，与大一些的 Gated DeltaNet 比，倍数就小一些。
-#
 # 省的不是参数，是随上下文增长的那一份。省多少，看另一本账。
+#
+# FFN 又是 attention 的几倍？比完整 attention 是 [2.55 倍][of-full]；Gated DeltaNet 大一些，倍数就小一些。
 #
 # <details markdown="1"><summary>练习：Mixtral-8x7B 的 FFN 占多少？它一个 token 会用到这么多吗？</summary>
 #
@@ -130,9 +130,9 @@ show.table(
 # A Gated DeltaNet layer of Qwen3.8-27B is larger than one with full attention: [115,875,936][delta-layer] weights against [104,857,600][full-layer], norms left out. There are more of them, too: together they hold [5,562,044,928][delta-all] against [1,677,721,600][full-all].
 # ///
 #
-# How many times attention, then, is the FFN? It depends on which: [2.55 times][of-full] full attention, and somewhat less than that where Gated DeltaNet stands, which is the larger of the two.
-#
 # So it is not parameters that they save but what grows with the context. How much that is stands in the other account.
+#
+# And how many times as large as attention is the FFN? [2.55 times][of-full] full attention, somewhat less against the larger Gated DeltaNet.
 #
 # <details markdown="1"><summary>Exercise: what is the FFNs' share in Mixtral-8x7B? Does one token make use of it all?</summary>
 #
