@@ -79,12 +79,19 @@ def compare(first: Sequence[float], second: Sequence[float], margin: float = MAR
     )  # fmt: skip
 
 
-def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The same comparisons with p values adjusted by Holm's step-down procedure (Holm 1979), in the order given."""
+def holm(comparisons: Sequence[Comparison], planned: int | None = None) -> list[Comparison]:
+    """The same comparisons with p values adjusted by Holm's step-down procedure (Holm 1979), in the order given.
+
+    Args:
+        comparisons: those that could be tested so far.
+        planned: how many there will be; by default these. The missing ones are taken for the least significant, so no
+            adjusted value rises when they come.
+    """
+    planned = len(comparisons) if planned is None else planned
     adjusted = [1.0] * len(comparisons)
     worst = 0.0
     for rank, index in enumerate(sorted(range(len(comparisons)), key=lambda i: comparisons[i].p)):
-        worst = max(worst, min(1.0, (len(comparisons) - rank) * comparisons[index].p))
+        worst = max(worst, min(1.0, (planned - rank) * comparisons[index].p))
         adjusted[index] = worst
     return [replace(each, p=p) for each, p in zip(comparisons, adjusted, strict=True)]
 

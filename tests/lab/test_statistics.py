@@ -47,6 +47,18 @@ def test_holm_as_worked_by_hand():
     assert [c.p for c in made] == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
+def test_holm_counts_comparisons_to_come():
+    """What is reported while others run stays: more results only lower the adjusted values."""
+    ps = [0.004, 0.02, 0.03, 0.3, 0.0001]
+    made = {p: Comparison(0, 1, -1, 1, 1, p, 1, 8) for p in ps}
+    whole = {p: c.p for p, c in zip(ps, holm(list(made.values())), strict=True)}
+    for known in range(1, 6):
+        early = holm([made[p] for p in ps[:known]], planned=5)
+        assert all(c.p >= whole[p] for p, c in zip(ps, early, strict=False))
+    assert holm([made[0.02]], planned=5)[0].p == pytest.approx(0.1)
+    assert holm([made[0.02]])[0].p == 0.02  # control: alone, it would have been a difference until the others came
+
+
 def test_holm_never_reorders_and_never_exceeds_one():
     rng = np.random.default_rng(3)
     for _ in range(50):
@@ -125,7 +137,8 @@ def kept_noise() -> np.ndarray:
 def test_resampled_runs_that_differ_by_seed_only_are_no_difference():
     """The same with the noise of the runs themselves, which need not be normal."""
     noise, rng = kept_noise(), np.random.default_rng(8)
-    gaps = rng.choice(noise, (40_000, 5, 8)) - rng.choice(noise, (40_000, 5, 8))
+    runs = rng.choice(noise, (40_000, 6, 8))
+    gaps = runs[:, 1:] - runs[:, :1]  # five arms and their reference
     smallest = p_values(gaps).min(-1)
     assert (5 * smallest < 0.05).mean() <= 0.05
     assert (smallest < 0.05).mean() > 0.1  # control: without Holm
