@@ -20,7 +20,7 @@ TOP = {
     "blocklib/": "the tested library",
     "scripts/": "thin commands and the MkDocs hook file",
     "tests/": "mirrors blocklib/, then claims_evidence/, pages/, site/, browser/ (Chromium), mutations/ (planted faults), mutants/",
-    "Makefile": "the verbs: serve, test, test-all, build, check, fix, lock, bench, mutate, help",
+    "Makefile": "the verbs: serve, test, test-all, build, check, fix, lock, lab, lab-check, bench, mutate, help",
     "pyproject.toml": "the package, its extras, tool settings",
     "requirements.txt": "exact pins of every Python package",
     "package.json": "exact pins of every npm package",

@@ -50,9 +50,9 @@ def reach(key: str, causal: bool = True) -> tuple[float, float]:
     arms = [i for i in dict.fromkeys(a for _, *two in pairs() for a in two) if get(i).causal or not causal]
     found = [b for i in arms if (b := band(i, key))]
     low = min((v for b in found for v in b[0] if v > 0), default=3.3 if key == "curve" else 0.3)
-    high = max((v for b in found for v in b[2]), default=6.0 if key == "curve" else 20.0)
-    if key == "curve":
-        return floor(low * 5 - 0.5) / 5 if causal else 0.0, max(high, summary.load()["corpus"]["unigram_floor"])
+    high = max((v for b in found for v in b[2]), default=20.0)
+    if key == "curve":  # a run that jumps above knowing nothing is cut off there; the table has its value
+        return floor(low * 5 - 0.5) / 5 if causal else 0.0, summary.load()["corpus"]["unigram_floor"] + 0.05
     return 10 ** (floor(log10(low) * 4) / 4), 10 ** ((floor(log10(high) * 4) + 1) / 4)
 
 
@@ -61,7 +61,8 @@ def drawn(ident: str, key: str, role: str, first: int, step: int) -> list[Series
     found = band(ident, key)
     if found is None:
         return []
-    low, middle, high = found
+    top = reach(key, False)[1]
+    low, middle, high = ([min(v, top) for v in side] for side in found)
     x = [first + step * k for k in range(len(middle))]
     name = get(ident).label
     made = []
