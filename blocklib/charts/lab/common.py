@@ -28,7 +28,7 @@ def pair_labels() -> tuple[Text, ...]:
     for _, arm, reference in pairs():
         label = get(arm).label
         again = arms.count(arm) > 1 and arm in seen
-        out.append(Text(f"{label.zh}（对 {reference}）", f"{label.en} (to {reference})") if again else label)
+        out.append(Text(f"{label.zh}（再比）", f"{label.en} (again)") if again else label)
         seen.add(arm)
     return tuple(out)
 
