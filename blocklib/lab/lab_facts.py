@@ -17,6 +17,11 @@ def _measured(values: list[float]) -> Measured:
     return Measured(mean(values), stdev(values) / sqrt(len(values)))
 
 
+def _spread(values: list[float]) -> Measured:
+    sd = stdev(values)
+    return Measured(sd, sd / sqrt(2 * (len(values) - 1)))
+
+
 @fact(grade="measured", tests=_TESTS)
 def lab_loss(arm: str) -> Measured:
     """Validation loss of this arm, mean over its eight seeds, in nats per token; the noise is its standard error.
@@ -33,8 +38,7 @@ def lab_spread(arm: str) -> Measured:
     中文：该实验臂验证损失在种子之间的标准差，单位 nat/token，即单次运行的噪声底。
     """
     losses = list(summary.finished(arm)["losses"].values())
-    sd = stdev(losses)
-    return Measured(sd, sd / sqrt(2 * (len(losses) - 1)))
+    return _spread(losses)
 
 
 @fact(grade="measured", tests=("tests/lab/test_summary.py::test_spread_of_the_rest_leaves_out_the_odd_one",))
@@ -45,9 +49,7 @@ def lab_spread_of_rest(arm: str) -> Measured:
     """
     losses = list(summary.finished(arm)["losses"].values())
     middle = mean(losses)
-    rest = sorted(losses, key=lambda loss: abs(loss - middle))[:-1]
-    sd = stdev(rest)
-    return Measured(sd, sd / sqrt(2 * (len(rest) - 1)))
+    return _spread(sorted(losses, key=lambda loss: abs(loss - middle))[:-1])
 
 
 @fact(grade="measured", tests=_TESTS)

@@ -16,6 +16,7 @@ from blocklib.nn.frequencies import rope_frequencies
 from blocklib.nn.masks import causal_mask, visible
 from blocklib.nn.norm import RMSNorm
 from blocklib.nn.position import InterleavedRoPE, Positions
+from blocklib.nn.scores import join_heads, split_heads
 
 
 class MultiHeadLatentAttention(nn.Module):
@@ -102,11 +103,11 @@ class MultiHeadLatentAttention(nn.Module):
             latent, k_rope = (t.squeeze(1) for t in cache.update(layer, latent.unsqueeze(1), k_rope.unsqueeze(1)))
         seen = visible(causal_mask, mask, x.shape[1], latent.shape[1], x.device)
         attend = self.attend_absorbed if self.absorbed else self.attend_expanded
-        return self.o(attend(q_nope, q_rope, latent, k_rope, seen).transpose(1, 2).flatten(2))
+        return self.o(join_heads(attend(q_nope, q_rope, latent, k_rope, seen)))
 
     def queries(self, x: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
         """Unrotated ``(B, H, T, nope)`` and rotated ``(B, H, T, rope)`` queries."""
-        q = self.q(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+        q = split_heads(self.q(x), self.n_heads)
         q_nope, q_rope = q.split(self.key_widths, dim=-1)
         return q_nope, self.rope(q_rope, positions)
 

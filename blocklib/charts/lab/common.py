@@ -23,9 +23,9 @@ def pairs() -> tuple[tuple[str, str, str], ...]:
 
 @cache
 def pair_labels() -> tuple[Text, ...]:
-    """What the walk shows at each comparison: the arm, with its reference where the arm stands in two."""
+    """What the walk shows at each comparison: the arm, and that it comes again where it stands in two."""
     arms, seen, out = [arm for _, arm, _ in pairs()], set(), []
-    for _, arm, reference in pairs():
+    for _, arm, _ in pairs():
         label = get(arm).label
         again = arms.count(arm) > 1 and arm in seen
         out.append(Text(f"{label.zh}（再比）", f"{label.en} (again)") if again else label)
