@@ -238,7 +238,7 @@ class Registry:
             raise FactError(f"{canonical}: {error}") from error
         except Exception as error:
             raise FactError(f"{canonical}: {type(error).__name__}: {error}", where=where) from error
-        if reason := not_a_value(value):
+        if reason := not_a_value(value) or _without_noise(spec.grade, value):
             raise FactError(f"{canonical}: {reason}", where=where)
         return value
 
@@ -252,6 +252,13 @@ def not_a_value(value: Any) -> str | None:
     except FactError as error:
         return f"the function returned {error}"
     return None
+
+
+def _without_noise(grade: str, value: Any) -> str | None:
+    """Why a measured ``value`` cannot say how many of its digits count, else None; counts are whole."""
+    if grade != "measured" or isinstance(value, int | Measured):
+        return None
+    return f"measured, but the function returned {value!r} without its noise; return Measured(value, noise)"
 
 
 def _argument(spec: FactSpec, name: str, value: Any) -> Any:

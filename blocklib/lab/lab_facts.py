@@ -90,11 +90,11 @@ def lab_floor(arm: str, reference: str) -> Measured:
     return Measured(row["floor"], row["floor"] / sqrt(2 * (row["pairs"] - 1)))
 
 
-@fact(grade="measured", tests=_TESTS)
+@fact(tests=_TESTS)
 def lab_rate(arm: str) -> float:
-    """Peak learning rate at which this arm is judged: the best of its own sweep.
+    """Peak learning rate at which this arm is judged: a setting, the best of the rates that its sweep tried.
 
-    中文：评判该实验臂所用的峰值学习率，即它自己扫出来的最好一档。
+    中文：评判该实验臂所用的峰值学习率，是一项设置：扫过的各档里最好的一档。
     """
     return summary.arm(arm)["rate"]
 

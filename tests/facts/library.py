@@ -102,12 +102,21 @@ def exact_share(part: Fraction, enabled: bool = True, name: str = "a") -> Fracti
 
 
 @fact(slow=True, grade="measured")
-def slow_one(seed: int) -> Fraction:
+def slow_one(seed: int) -> int:
     """Slow.
 
     中文：慢。
     """
-    return Fraction(seed, 3)
+    return seed // 3
+
+
+@fact(grade="measured")
+def bare_time(whole: bool) -> float:
+    """Time without its noise.
+
+    中文：没有噪声的时间。
+    """
+    return Fraction(3, 2) if whole else 1.5
 
 
 @fact()

@@ -140,6 +140,15 @@ def test_the_origin_of_a_column_is_its_place_else_its_first_rows(tmp_path):
         assert registry.lookup("ab").origin == origin and registry.evaluate("ab?p=a").origin == "y, §2"
 
 
+@pytest.mark.parametrize("whole", ["true", "false"])
+def test_a_measured_value_says_its_noise(registry, whole):
+    """Else nobody could say how many of its digits count; what is counted (an int) has none."""
+    with pytest.raises(FactError, match="measured, but .* without its noise") as error:
+        registry.evaluate(f"bare_time?whole={whole}")
+    assert "theory.py" in str(error.value)
+    assert registry.evaluate("step_time").value.noise
+
+
 @pytest.mark.parametrize("value, unit, message", [
     ("'about 5'", "", "carries a relation"), ("'5 GB'", "", "has the unit B"), ("'many'", "", "cannot read"),
     ("'5'", "unit = 'B'", "declared is B"),
