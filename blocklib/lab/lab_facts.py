@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import log, sqrt
 from statistics import mean, stdev
 
 from blocklib.facts.registry import fact
 from blocklib.facts.values import Measured
 from blocklib.lab import summary
-from blocklib.lab.arms import ARMS, VERDICT_SEEDS, get
+from blocklib.lab.arms import ARMS, BASE, VERDICT_SEEDS, get
 
 _TESTS = ("tests/lab/test_summary.py::test_kept_summary_is_that_of_the_runs",)
 
@@ -29,6 +29,18 @@ def lab_loss(arm: str) -> Measured:
     中文：该实验臂八个种子的平均验证损失，单位 nat/token；噪声取均值的标准误。
     """
     return _measured(list(summary.finished(arm)["losses"].values()))
+
+
+@fact(grade="measured", tests=("tests/lab/test_summary.py::test_masked_losses_are_those_in_the_files",))
+def lab_masked_loss(arm: str) -> Measured:
+    """Validation loss of an arm trained without the causal mask, read with it, mean over its seeds, in nats per token.
+
+    中文：训练时不加因果 mask 的实验臂，加上 mask 读验证集的损失，对各种子取平均，单位 nat/token。
+    """
+    row = summary.finished(arm)
+    if "masked" not in row:
+        raise summary.SummaryError(f"arm {arm!r} is trained with the mask: it has one loss", remedy="use lab_loss")
+    return _measured(list(row["masked"].values()))
 
 
 @fact(grade="measured", tests=_TESTS)
@@ -161,6 +173,15 @@ def lab_tokens_per_run(arm: str) -> int:
     """
     found = get(arm)
     return found.steps * found.batch * found.seq_len
+
+
+@fact(tests=("tests/lab/test_corpus.py::test_uniform_guess_is_worse_than_the_best_constant",))
+def lab_uniform_loss() -> float:
+    """Loss of giving every entry of the base's vocabulary the same probability, in nats per token.
+
+    中文：给基准词表里每个 token 同样概率时的损失，单位 nat/token。
+    """
+    return log(BASE.vocab_size)
 
 
 @fact(tests=("tests/lab/test_corpus.py::test_unigram_floor_is_the_best_constant",))

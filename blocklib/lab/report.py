@@ -147,6 +147,24 @@ def similarity(ident: str) -> str:
     return mean_of(row.get("similarity", {})) if row["complete"] else NONE
 
 
+def layer_gradients(*idents: str) -> Table:
+    """Gradient norms of the embedding and of each sublayer in the last step, for arms of the base's layout, means over
+    the runs that trained."""
+    found = [summary.arm(ident) for ident in idents]
+    parts = ["embed", *(f"{kind}.{layer}" for layer in range(BASE.layout.count("A")) for kind in ("attention", "ffn"))]
+    rows = [
+        (_part(part), *(mean_of(row.get("layer_gradients", {}).get(part, {})) if row["complete"] else NONE for row in found))
+        for part in parts
+    ]
+    return (Text("在哪里", "Where"), *(PLACES.get(ident, get(ident).label) for ident in idents)), rows
+
+
+def _part(part: str) -> Cell:
+    """``ffn.0`` is the FFN of the first layer."""
+    kind, _, layer = part.partition(".")
+    return f"{'FFN' if kind == 'ffn' else kind} {int(layer) + 1}" if layer else "embedding"
+
+
 def tokens_per_second(ident: str) -> str | None:
     """Speed over the base's, from the quiet pass; None where there has been none, a dash where this arm is not in it."""
     measured = speed.load()

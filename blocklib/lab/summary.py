@@ -136,6 +136,8 @@ def _arm(arm: Arm) -> dict[str, Any]:
         row["curve"] = _columns([r["curve"] for r in kept])
     if trained:
         row["similarity"] = {str(r["seed"]): r["similarity"] for r in trained}
+        parts = trained[0]["layer_gradients"]
+        row["layer_gradients"] = {part: {str(r["seed"]): r["layer_gradients"][part] for r in trained} for part in parts}
         if not arm.causal:
             row["masked"] = {str(r["seed"]): r["validation_masked"] for r in trained}
     return row

@@ -15,6 +15,7 @@ from blocklib.lab.arms import ARMS, BASE, Arm, replace
 from blocklib.lab.reference import REFERENCE
 from blocklib.lab.statistics import Comparison, holm
 from blocklib.nn.ffn import SwiGLU
+from blocklib.nn.norm import RMSNorm, ZeroCentredRMSNorm
 from tests.claims_evidence.support import CLEARLY, fails, holds
 
 
@@ -161,6 +162,41 @@ def test_keyed_draws_pair_control():
     """From one generator, an arm with another matrix before the rest gets another rest."""
     plain = replace(BASE, id="small", d_model=16, n_heads=2, n_kv_heads=2, d_ff=20, vocab_size=40)
     fails([float(unlike([plain, replace(plain, attention="gated")], seed, keyed=False)) for seed in range(6)])
+
+
+# -- weight decay on gains -----------------------------------------------------------------------------------------
+
+
+def far_from_their_ends(decay: float) -> list[float]:
+    """How far gains end from zero (plain) and from one (zero-centred), read off what the norms hand on, after AdamW
+    has had no gradient to follow."""
+    found = []
+    for seed in range(8):
+        g = torch.Generator().manual_seed(seed)
+        plain, centred = RMSNorm(16).double(), ZeroCentredRMSNorm(16).double()
+        x = torch.randn(16, generator=g).double()
+        stored = [*plain.parameters(), *centred.parameters()]
+        opt = torch.optim.AdamW(stored, lr=0.1, weight_decay=decay)
+        with torch.no_grad():
+            for weight in stored:
+                weight.copy_(torch.randn(16, generator=g))
+                weight.grad = torch.zeros_like(weight)
+        for _ in range(3000):
+            opt.step()
+        bare = RMSNorm(16, affine=False).double()(x)
+        with torch.no_grad():
+            found += [float(plain(x).abs().max()), float((centred(x) - bare).abs().max())]
+    return found
+
+
+@pytest.mark.claim("decay-pulls-gains")
+def test_decay_pulls_gains():
+    holds(far_from_their_ends(0.1))
+
+
+@pytest.mark.claim("decay-pulls-gains", control=True)
+def test_decay_pulls_gains_control():
+    fails(far_from_their_ends(0.0))
 
 
 # -- the arm without attention -------------------------------------------------------------------------------------

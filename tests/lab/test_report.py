@@ -25,6 +25,7 @@ def tables():
     yield report.rates()
     yield report.warm_up()
     yield report.standing()
+    yield report.layer_gradients("base", "pre-cold", "post-warm")
     for question in QUESTIONS:
         yield report.comparisons(question)
         yield report.levels(question)
@@ -50,6 +51,7 @@ def test_nothing_run_shows_no_number():
                 assert not any(DIGIT.search(cell.en if isinstance(cell, Text) else cell) for cell in row)
         assert report.rates()[1] == []
         assert report.warm_up()[1] == []
+        assert all(row[1:] == ("—",) for row in report.layer_gradients("base")[1])
         assert report.progress("gelu") == Text("还没开始", "not begun")
 
 

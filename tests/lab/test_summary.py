@@ -8,9 +8,10 @@ from statistics import mean
 import numpy as np
 import pytest
 
+from blocklib.facts.discover import FactError
 from blocklib.facts.registry import evaluate
 from blocklib.facts.values import Measured
-from blocklib.lab import results, summary
+from blocklib.lab import report, results, summary
 from blocklib.lab.arms import ARMS, VERDICT_SEEDS, ArmError
 
 
@@ -39,6 +40,30 @@ def test_losses_are_those_in_the_files():
         assert isinstance(found, Measured)
         assert float(found.value) == pytest.approx(mean(r["validation"] for r in read))
         assert 0 < float(found.noise) < 0.2
+
+
+def test_masked_losses_are_those_in_the_files():
+    """The arm trained without the mask has two; every other arm has one, and says so."""
+    rung = summary.arm("no-mask")["rung"]
+    files = [results.RESULTS / "no-mask" / f"rate{rung:+d}-seed{seed}.json" for seed in VERDICT_SEEDS]
+    read = [json.loads(file.read_text("utf-8")) for file in files]
+    found = evaluate("lab_masked_loss?arm=no-mask", {}).value
+    assert float(found.value) == pytest.approx(mean(r["validation_masked"] for r in read))
+    with pytest.raises(FactError, match="it has one loss"):
+        evaluate("lab_masked_loss?arm=base", {})
+
+
+def test_layer_gradients_are_the_means_of_the_files():
+    head, rows = report.layer_gradients("base", "post-warm")
+    names = ["embed", *(f"{kind}.{layer}" for layer in range(4) for kind in ("attention", "ffn"))]
+    assert len(rows) == len(names) and len(head) == 3
+    for column, ident in enumerate(("base", "post-warm"), 1):
+        rung, folder = summary.arm(ident)["rung"], results.RESULTS / ident
+        read = [json.loads((folder / f"rate{rung:+d}-seed{seed}.json").read_text("utf-8")) for seed in VERDICT_SEEDS]
+        for name, row in zip(names, rows, strict=True):
+            digits = len(row[column].partition(".")[2])
+            expected = mean(record["layer_gradients"][name] for record in read)
+            assert float(row[column]) == pytest.approx(expected, abs=0.51 * 10**-digits) and digits
 
 
 def test_difference_reads_both_ways():
