@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
-from statistics import mean, stdev
+from math import sqrt
+from statistics import mean, median, quantiles, stdev
 
 from blocklib.facts.registry import fact
 from blocklib.facts.values import Measured
-from blocklib.lab import summary
-from blocklib.lab.arms import ARMS, BASE, VERDICT_SEEDS, get
+from blocklib.lab import speed, summary
+from blocklib.lab.arms import ARMS, VERDICT_SEEDS, get
 
 _TESTS = ("tests/lab/test_summary.py::test_kept_summary_is_that_of_the_runs",)
 
@@ -102,6 +102,17 @@ def lab_floor(arm: str, reference: str) -> Measured:
     return Measured(row["floor"], row["floor"] / sqrt(2 * (row["pairs"] - 1)))
 
 
+@fact(grade="measured", tests=("tests/lab/test_summary.py::test_typical_spread_is_the_median_over_comparisons",))
+def lab_typical_spread() -> Measured:
+    """Standard deviation of paired differences, in nats per token: the median over all comparisons that were tested.
+
+    中文：配对差的标准差，取所有做了检验的对照的中位数，单位 nat/token。
+    """
+    found = [row["sd"] for rows in summary.load()["questions"].values() for row in rows if "sd" in row]
+    low, _, high = quantiles(found, n=4)
+    return Measured(median(found), 0.93 * (high - low) / sqrt(len(found)))  # as for a normal distribution
+
+
 @fact(tests=_TESTS)
 def lab_rate(arm: str) -> float:
     """Peak learning rate at which this arm is judged: a setting, the best of the rates that its sweep tried.
@@ -136,6 +147,19 @@ def lab_first_gradient(arm: str) -> Measured:
     中文：该实验臂前一百步里最大的梯度范数（截断之前），对各种子取平均。
     """
     return _measured(list(summary.finished(arm)["first_gradients"].values()))
+
+
+@fact(grade="measured", tests=("tests/lab/test_speed.py::test_fact_is_the_median_and_its_noise",))
+def lab_speed(arm: str) -> Measured:
+    """Tokens per second of this arm in training over those of the base, on one thread: median over rounds.
+
+    中文：该实验臂训练时每秒的 token 数，与基准之比，单线程，取各轮的中位数。
+    """
+    measured = speed.load()
+    if measured is None or arm not in measured["arms"]:
+        raise summary.SummaryError(f"the speed of arm {arm!r} was not measured", remedy="python -m blocklib lab speed")
+    row = measured["arms"][arm]
+    return Measured(row["median"], 0.93 * (row["high"] - row["low"]) / sqrt(measured["rounds"]))
 
 
 @fact(tests=("tests/lab/test_stack.py::test_base_has_the_counted_parameters",))
@@ -173,15 +197,6 @@ def lab_tokens_per_run(arm: str) -> int:
     """
     found = get(arm)
     return found.steps * found.batch * found.seq_len
-
-
-@fact(tests=("tests/lab/test_corpus.py::test_uniform_guess_is_worse_than_the_best_constant",))
-def lab_uniform_loss() -> float:
-    """Loss of giving every entry of the base's vocabulary the same probability, in nats per token.
-
-    中文：给基准词表里每个 token 同样概率时的损失，单位 nat/token。
-    """
-    return log(BASE.vocab_size)
 
 
 @fact(tests=("tests/lab/test_corpus.py::test_unigram_floor_is_the_best_constant",))

@@ -11,7 +11,7 @@ from typing import Literal
 
 from blocklib.facts.registry import fact
 from blocklib.lab import power, report, summary
-from blocklib.lab.arms import ARMS, BASE, get, rate, schedule
+from blocklib.lab.arms import ARMS, BASE, EARLY_LOOK, get, rate, schedule
 from blocklib.lab.questions import QUESTIONS
 
 _STACK = ("tests/lab/test_stack.py::test_base_has_the_counted_parameters",)
@@ -42,6 +42,15 @@ def lab_inner_width(arm: str) -> int:
     return get(arm).d_ff
 
 
+@fact(tests=("tests/lab/test_stack.py::test_embeddings_are_scaled",))
+def lab_embedding_scale(arm: str) -> float:
+    """Factor on this arm's embeddings before the first sublayer.
+
+    中文：该实验臂的 embedding 进入第一个子层之前乘的倍数。
+    """
+    return get(arm).embed_scale
+
+
 @fact(tests=("tests/lab/test_queue.py::test_three_rates_come_first",))
 def lab_rung(rung: int) -> float:
     """Peak learning rate of a rung of the sweep: 2e-3 times 1.5 to its power.
@@ -51,14 +60,23 @@ def lab_rung(rung: int) -> float:
     return rate(rung)
 
 
+@fact(tests=("tests/lab/test_training.py::test_hopeless_arm_is_stopped_as_collapsed",))
+def lab_early_look() -> int:
+    """Step at which a run is stopped whose validation loss is still on the line of token frequencies.
+
+    中文：在第几步查看：验证损失还停在 token 频率那条线上的运行，就此停下。
+    """
+    return EARLY_LOOK
+
+
 @fact(tests=("tests/lab/test_training.py::test_decay_alone_leaves_so_much_of_a_gain",))
 def lab_decay_left(arm: str) -> float:
-    """What weight decay alone leaves of a gain at the end of a run at the base's rate, as a share of its start: the
+    """What weight decay alone leaves of a gain at the end of a run at the arm's own rate, as a share of its start: the
     product of ``1 − rate · decay`` over all steps.
 
-    中文：按基准的学习率，单靠 weight decay，训练结束时增益还剩最初的几分之几：各步「1 − 学习率 × 衰减」之积。
+    中文：按该实验臂自己的学习率，单靠 weight decay，训练结束时增益还剩最初的几分之几：各步「1 − 学习率 × 衰减」之积。
     """
-    found, peak = get(arm), summary.arm(BASE.id)["rate"]
+    found, peak = get(arm), summary.arm(arm)["rate"]
     return prod(1 - peak * schedule(step, found) * found.gain_decay for step in range(found.steps))
 
 

@@ -109,6 +109,7 @@ def verdict(first: str, second: str) -> dict[str, Any]:
 
 
 def _arm(arm: Arm) -> dict[str, Any]:
+    from blocklib.lab import late
     from blocklib.lab.questions import outcome
     from blocklib.lab.stack import parameters
 
@@ -140,6 +141,8 @@ def _arm(arm: Arm) -> dict[str, Any]:
         row["layer_gradients"] = {part: {str(r["seed"]): r["layer_gradients"][part] for r in trained} for part in parts}
         if not arm.causal:
             row["masked"] = {str(r["seed"]): r["validation_masked"] for r in trained}
+    if gone_on := late.kept(arm):
+        row["late"] = {str(seed): r.get("validation") if r["outcome"] == "trained" else None for seed, r in gone_on.items()}
     return row
 
 

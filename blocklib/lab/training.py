@@ -18,12 +18,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from blocklib.lab import corpus
-from blocklib.lab.arms import Arm, rate, schedule
+from blocklib.lab.arms import EARLY_LOOK, Arm, rate, schedule
 from blocklib.lab.stack import Stack, build, generator, parameters
 
 CURVE_EVERY = 100  # steps between points of the validation curve
 CURVE_STRIDE = 11  # the curve reads every eleventh validation block: 128 of them, from all documents
-COLLAPSE_STEP, COLLAPSE_MARGIN = 300, 0.1  # a run that still predicts like token frequencies is stopped
+COLLAPSE_MARGIN = 0.1  # nats below token frequencies that count as having learned something
 EARLY = 100  # steps whose gradient norm is kept one by one
 CHECKED = 20  # first steps whose loss is kept digit by digit, for the re-run
 DECAY, BETAS, EPS, CLIP = 0.1, (0.9, 0.95), 1e-8, 1.0
@@ -94,7 +94,9 @@ def settings(threads: int = 1) -> Iterator[None]:
 
 
 @settings()
-def run(arm: Arm, rung: int, seed: int, steps: int | None = None, on_step: Callable | None = None) -> dict[str, Any]:
+def run(
+    arm: Arm, rung: int, seed: int, steps: int | None = None, on_step: Callable | None = None, early_look: bool = True
+) -> dict[str, Any]:
     """Train and evaluate; a JSON-ready dictionary, the same whenever and wherever it is made up to rounding.
 
     ``outcome`` is ``trained``, ``collapsed`` (the model ends at token frequencies) or ``diverged`` (a loss that is no
@@ -107,6 +109,7 @@ def run(arm: Arm, rung: int, seed: int, steps: int | None = None, on_step: Calla
         seed: of initialisation and data order.
         steps: stop after this many, without evaluation.
         on_step: called with model and step after each backward pass.
+        early_look: whether a run that has learned nothing by then is stopped.
     """
     model = build(arm, seed)
     opt, stream = optimiser(model, rate(rung)), batches(arm, seed)
@@ -142,7 +145,7 @@ def run(arm: Arm, rung: int, seed: int, steps: int | None = None, on_step: Calla
             recent.clear()
             seen = float(block_losses(model, curve_blocks).mean())
             record["curve"].append(round(seen, 4))
-            if step + 1 == COLLAPSE_STEP and seen > floor - COLLAPSE_MARGIN:
+            if early_look and step + 1 == EARLY_LOOK and seen > floor - COLLAPSE_MARGIN:
                 return record | {"outcome": "collapsed", "stopped": step + 1}
     return record if steps is not None else record | _ending(model)
 

@@ -22,8 +22,8 @@ from blocklib.text import LANGS, Text
 
 NEEDS = Text(
     """\
-# 这份 notebook 需要 Python 软件包 blocklib {version}，连同附加项 torch 与 charts。
-# 安装：在本站的代码仓库里运行 pip install -e ".[torch,charts]"，再选用同一个 Python 的内核。
+# 这份 notebook 需要 Python 软件包 blocklib {version}，连同附加项 lab 与 charts。
+# 安装：在本站的代码仓库里运行 pip install -e ".[lab,charts]"，再选用同一个 Python 的内核。
 import os
 
 os.environ["BLOCKLIB_LANG"] = "zh"
@@ -35,8 +35,8 @@ if blocklib.__version__ != "{version}":
     print("blocklib 的版本是", blocklib.__version__, "，这份 notebook 按 {version} 写成")
 """,
     """\
-# This notebook needs the Python package blocklib {version} with its extras torch and charts.
-# To install it, run pip install -e ".[torch,charts]" in this site's repository, and use a kernel of the same Python.
+# This notebook needs the Python package blocklib {version} with its extras lab and charts.
+# To install it, run pip install -e ".[lab,charts]" in this site's repository, and use a kernel of the same Python.
 import os
 
 os.environ["BLOCKLIB_LANG"] = "en"

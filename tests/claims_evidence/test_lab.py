@@ -53,12 +53,12 @@ def test_difference_spreads_root_two_control():
 def test_eight_seeds_find():
     bound = stats.t.ppf(1 - 0.05 / 5 / 2, 7)
     for effect in (0.01, 0.02, 0.03):
-        shift = effect / 0.014 * math.sqrt(8)
+        shift = effect / 0.02 * math.sqrt(8)
         oracle = stats.nct.sf(bound, 7, shift) + np.nan_to_num(stats.nct.cdf(-bound, 7, shift))
-        assert power.chances(effect, 0.014, 8, 5).differs == pytest.approx(oracle, abs=1e-6)
-    repeats = np.random.default_rng(3).normal(0.02, 0.014, (20_000, 8))
+        assert power.chances(effect, 0.02, 8, 5).differs == pytest.approx(oracle, abs=1e-6)
+    repeats = np.random.default_rng(3).normal(0.02, 0.02, (20_000, 8))
     t = repeats.mean(1) / (repeats.std(1, ddof=1) / math.sqrt(8))
-    assert (abs(t) > bound).mean() == pytest.approx(power.chances(0.02, 0.014, 8, 5).differs, abs=0.012)
+    assert (abs(t) > bound).mean() == pytest.approx(power.chances(0.02, 0.02, 8, 5).differs, abs=0.012)
 
 
 @pytest.mark.claim("holm-keeps-the-level")

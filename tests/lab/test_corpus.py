@@ -9,9 +9,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from blocklib.facts.registry import evaluate
 from blocklib.lab import corpus
-from blocklib.lab.arms import BASE
 
 
 def test_text_has_the_recorded_size_and_hash():
@@ -86,15 +84,6 @@ def test_unigram_floor_is_the_best_constant():
     for _ in range(20):
         other = best + torch.randn(1024, generator=generator, dtype=torch.float64) * 0.1
         assert loss(other, data.training) > loss(best, data.training)
-
-
-def test_uniform_guess_is_worse_than_the_best_constant():
-    import torch
-
-    logits, target = torch.zeros(1, BASE.vocab_size, dtype=torch.float64), torch.tensor([3])
-    found = float(evaluate("lab_uniform_loss", {}).value)
-    assert found == pytest.approx(torch.nn.functional.cross_entropy(logits, target).item(), rel=1e-12)
-    assert found > corpus.unigram_floor(BASE.vocab_size)
 
 
 def test_bigram_floor_reads_one_token_back():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
 from blocklib.lab import speed
 from blocklib.lab.arms import ARMS, BASE, replace
+from blocklib.lab.lab_facts import lab_speed
 from blocklib.problems import BlocklibError
 
 TINY = replace(BASE, id="tiny", layout="AF", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, batch=2, seq_len=16)
@@ -91,6 +93,23 @@ def test_a_broken_file_is_one_line(tmp_path, monkeypatch, text, says):
         speed.load()
     monkeypatch.undo()
     speed.load.cache_clear()
+
+
+def test_fact_is_the_median_and_its_noise(monkeypatch):
+    """Against a clock that errs by two hundredths: medians of repeated passes scatter as the fact says."""
+    rng = np.random.default_rng(5)
+    passes = rng.normal(0.9, 0.02, (400, speed.ROUNDS))
+    said = []
+    for row in passes:
+        kept = {"arms": {"layernorm": speed._row(list(map(float, row)))}, "rounds": speed.ROUNDS}
+        monkeypatch.setattr(speed, "load", lambda kept=kept: kept)
+        said.append(lab_speed("layernorm"))
+    assert float(np.mean([float(each.value) for each in said])) == pytest.approx(0.9, abs=0.002)
+    scatter = np.median(passes, axis=1).std()
+    assert float(np.mean([float(each.noise) for each in said])) == pytest.approx(scatter, rel=0.2)
+    monkeypatch.setattr(speed, "load", lambda: None)
+    with pytest.raises(BlocklibError, match="was not measured"):
+        lab_speed("layernorm")
 
 
 def test_kept_measurement_is_of_todays_arms():

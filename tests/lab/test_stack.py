@@ -9,6 +9,7 @@ import torch
 
 from blocklib.lab import arms, stack
 from blocklib.lab.arms import ARMS, BASE, ArmError
+from blocklib.lab.recipe_facts import lab_embedding_scale
 from blocklib.nn.attention import MultiHeadAttention
 from blocklib.nn.block import ParallelBlock, PostNormBlock, PreNormBlock
 from blocklib.nn.ffn import SwiGLU
@@ -95,6 +96,18 @@ def test_every_arm_is_causal_and_reads_its_past(ident):
     before, after = model(ids), model(changed)
     assert torch.equal(before[0, :6], after[0, :6])
     assert not torch.allclose(before[0, 7:], after[0, 7:])
+
+
+@pytest.mark.parametrize("ident", ["pre-scaled", "post-scaled"])
+def test_embeddings_are_scaled(ident):
+    """What enters the first sublayer is the table's row times the root of the width; the base's is the row itself."""
+    for arm, factor in ((ARMS[ident], 128**0.5), (BASE, 1.0)):
+        model, ids, seen = stack.build(arm, 1), torch.tensor([[3, 5]]), []
+        first = model.attention[0] if arm.place == "post" else model.attention_norm[0]
+        first.register_forward_pre_hook(lambda _, given, seen=seen: seen.append(given[0]))
+        model(ids)
+        torch.testing.assert_close(seen[0], model.embed.weight[ids] * factor)
+        assert lab_embedding_scale(arm.id) == factor
 
 
 def test_without_mask_the_future_is_read_until_it_is_masked():

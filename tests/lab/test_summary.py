@@ -72,6 +72,15 @@ def test_difference_reads_both_ways():
     assert there.value == -back.value > 0 and there.noise == back.noise
 
 
+def test_typical_spread_is_the_median_over_comparisons():
+    """Half of the comparisons spread more, half less; the noise is that of a median, from repeated draws of the runs."""
+    sds = np.array([row["sd"] for rows in summary.load()["questions"].values() for row in rows if "sd" in row])
+    found = evaluate("lab_typical_spread", {}).value
+    assert (sds > found.value).sum() == (sds < found.value).sum()
+    again = np.median(np.random.default_rng(0).choice(sds, (2000, len(sds))), axis=1)
+    assert float(found.noise) == pytest.approx(again.std(), rel=0.5)
+
+
 def test_share_is_the_difference_over_the_reference():
     gap, loss, share = (
         evaluate(f"{fact}", {}).value

@@ -31,7 +31,7 @@ def test_decay_alone_leaves_so_much_of_a_gain():
     gain = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
     opt = torch.optim.AdamW([gain], lr=1.0, weight_decay=arm.gain_decay)
     for step in range(arm.steps):
-        opt.param_groups[0]["lr"] = summary.arm("base")["rate"] * schedule(step, arm)
+        opt.param_groups[0]["lr"] = summary.arm("gain-decay")["rate"] * schedule(step, arm)
         gain.grad = torch.zeros_like(gain)  # nothing but decay moves it
         opt.step()
     assert lab_decay_left("gain-decay") == pytest.approx(gain[0].item(), rel=1e-9)
@@ -113,7 +113,7 @@ def test_step_follows_adamw_by_hand():
 
 def test_hopeless_arm_is_stopped_as_collapsed(monkeypatch):
     """At a rate of nothing a model stays at its start, above the floor: the early look must stop it."""
-    monkeypatch.setattr(training, "COLLAPSE_STEP", 10)
+    monkeypatch.setattr(training, "EARLY_LOOK", 10)
     monkeypatch.setattr(training, "CURVE_EVERY", 10)
     monkeypatch.setattr(training, "CURVE_STRIDE", 200)
     record = training.run(TINY, -60, 1)
@@ -122,7 +122,7 @@ def test_hopeless_arm_is_stopped_as_collapsed(monkeypatch):
 
 
 def test_learning_arm_is_not_stopped(monkeypatch):
-    monkeypatch.setattr(training, "COLLAPSE_STEP", 30)
+    monkeypatch.setattr(training, "EARLY_LOOK", 30)
     monkeypatch.setattr(training, "CURVE_EVERY", 30)
     monkeypatch.setattr(training, "CURVE_STRIDE", 200)
     monkeypatch.setattr(training, "subset_floor", lambda arm: 8.0)  # as if the text were that hard

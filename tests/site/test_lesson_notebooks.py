@@ -1,6 +1,7 @@
 """Every lesson's notebook, as readers download it, in a fresh kernel: it runs, and prints what the page shows.
 
-The kernel is the oracle: the build runs the cells itself, without one.
+The kernel is the oracle: the build runs the cells itself, without one. It has the packages that the notebook's first
+cell tells readers to install, and no other.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ import os
 import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from blocklib.claims import registry
 from blocklib.facts import lessons
@@ -63,13 +68,66 @@ def agree(shown: str, parts: list[list]) -> None:
     assert not shown.strip()
 
 
+def installed(*requirements: str) -> set[str]:
+    """Distributions that these requirements bring along, in this environment."""
+    found, asked = set(), [Requirement(each) for each in requirements]
+    while asked:
+        wanted = asked.pop()
+        name, extras = canonicalize_name(wanted.name), {"", *wanted.extras}
+        if (name, *sorted(extras)) in found:
+            continue
+        found.add((name, *sorted(extras)))
+        for each in map(Requirement, metadata.requires(name) or ()):
+            if each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in extras):
+                asked.append(each)
+    return {name for name, *_ in found}
+
+
+def shut_out(folder: Path) -> None:
+    """A ``sitecustomize`` under which only what readers have installed, and the kernel, can be imported."""
+    extras = re.search(r'"\.(\[[\w,]+\])"', notebooks_file.NEEDS.en)[1]
+    allowed = installed(f"blocklib{extras}", "ipykernel")
+    others = {
+        module
+        for module, names in metadata.packages_distributions().items()
+        if not allowed & set(map(canonicalize_name, names))
+    }
+    (folder / "sitecustomize.py").write_text(SHUT.format(others=sorted(others)), "utf-8")
+
+
+SHUT = """\
+import sys
+
+class Shut:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {others!r}:
+            raise ModuleNotFoundError(f"a reader has no {{name}}", name=name)
+
+sys.meta_path.insert(0, Shut())
+"""
+
+
+async def run(notebook, folder: Path) -> None:
+    shut_out(folder)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("BLOCKLIB")} | {"PYTHONPATH": str(folder)}
+    client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    await client.async_execute(env=env)
+
+
 async def executed(lang: str, path: str, folder: Path):
     lesson, claims = lessons.read(read_text(ROOT, path)[0]), registry.load(ROOT).claims
     notebook = nbformat.reads(notebooks_file.notebook(lesson, lang, claims), as_version=4)
-    env = {k: v for k, v in os.environ.items() if not k.startswith("BLOCKLIB") and k != "PYTHONPATH"}
-    client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
-    await client.async_execute(env=env)
+    folder /= lang
+    folder.mkdir()
+    await run(notebook, folder)
     return notebook
+
+
+@pytest.mark.parametrize("module", ["mkdocs", "transformers", "pytest"])
+def test_what_readers_have_not_installed_cannot_be_imported(module, tmp_path):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(f"import scipy, plotly, {module}")])
+    with pytest.raises(CellExecutionError, match=f"a reader has no {module}"):
+        asyncio.run(run(notebook, tmp_path))
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: Path(path).stem)
