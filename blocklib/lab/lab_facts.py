@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 from statistics import mean, median, quantiles, stdev
+from typing import Literal
 
 from blocklib.facts.registry import fact
 from blocklib.facts.values import Measured
@@ -129,6 +130,16 @@ def lab_lost(arm: str) -> int:
     中文：该实验臂用于评判的运行里没有训起来的次数。
     """
     return summary.arm(arm)["lost"]
+
+
+@fact(grade="measured", tests=("tests/lab/test_late.py::test_facts_count_the_kept_runs",))
+def lab_late(outcome: Literal["any", "trained", "collapsed", "diverged"]) -> int:
+    """Runs that the early look had stopped and that were trained again to the end, by how they ended.
+
+    中文：早查时停下、后来又训到底的运行次数，按最后的结局。
+    """
+    gone_on = [run for row in summary.load()["arms"].values() for run in row.get("late", [])]
+    return sum(outcome in ("any", run["outcome"]) for run in gone_on)
 
 
 @fact(grade="measured", tests=_TESTS)

@@ -142,7 +142,7 @@ def _arm(arm: Arm) -> dict[str, Any]:
         if not arm.causal:
             row["masked"] = {str(r["seed"]): r["validation_masked"] for r in trained}
     if gone_on := late.kept(arm):
-        row["late"] = {str(seed): r.get("validation") if r["outcome"] == "trained" else None for seed, r in gone_on.items()}
+        row["late"] = [{key: run.get(key) for key in ("rung", "seed", "outcome", "validation")} for run in gone_on.values()]
     return row
 
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from blocklib.lab import late, queue, results, training
+from blocklib.facts.registry import evaluate
+from blocklib.lab import late, queue, report, results, training
 from blocklib.lab.arms import ARMS, BASE, EARLY_LOOK, get, replace
 
 TINY = replace(BASE, id="tiny", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, layout="AF", steps=30, grid=())
@@ -31,6 +32,16 @@ def test_kept_runs_begin_as_the_stopped_ones_did():
         assert run["curve"][: len(short["curve"])] == pytest.approx(short["curve"], abs=0.02)
         assert run["first_losses"] == pytest.approx(short["first_losses"], abs=1e-4)
         assert len(run["curve"]) == arm.steps // training.CURVE_EVERY > len(short["curve"])
+
+
+def test_facts_count_the_kept_runs():
+    ends = [json.loads(file.read_text("utf-8"))["outcome"] for file in late.LATE.glob("*/*.json")]
+    for outcome in ("trained", "collapsed", "diverged"):
+        assert evaluate(f"lab_late?outcome={outcome}", {}).value == ends.count(outcome)
+    assert evaluate("lab_late?outcome=any", {}).value == len(ends) > 20
+    head, rows = report.late()
+    assert [sum(int(row[column]) for row in rows) for column in (1, 2)] == [len(ends), ends.count("trained")]
+    assert all(float(row[3]) <= float(row[4]) and len(row) == len(head) for row in rows)
 
 
 def test_a_run_is_stopped_or_goes_on(tmp_path, monkeypatch):

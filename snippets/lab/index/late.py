@@ -1,0 +1,4 @@
+from blocklib import show
+from blocklib.lab.report import late
+
+show.table(*late())
