@@ -9,10 +9,7 @@ import os
 from blocklib.lab.arms import ARMS, SWEEP_SEED, VERDICT_SEEDS
 from blocklib.problems import BlocklibError, UsageError
 
-TAKES = {
-    "run": {"only", "workers", "minutes"}, "late": {"only", "workers", "minutes"}, "status": {"only"}, "speed": {"only"},
-    "reference": {"minutes"},
-}  # fmt: skip
+TAKES = {"run": {"only", "workers", "minutes"}, "status": {"only"}, "speed": {"only"}, "reference": {"minutes"}}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -21,10 +18,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: list[str]) -> int:
-    """usage: python -m blocklib lab run|late|status|summary|check|speed|reference
+    """usage: python -m blocklib lab run|status|summary|check|speed|reference
 
     lab run [--only ARM …] [--workers N] [--minutes M]   make what is missing; stop and start it at will
-    lab late [--only ARM …] [--workers N] [--minutes M]  train runs that were stopped early to the end; no verdict
     lab status [--only ARM …]                            what each arm has and lacks
     lab summary                                          write summary.json, what pages read, from the kept runs
     lab check                                            re-run the first steps of one run and compare
@@ -53,9 +49,7 @@ def main(argv: list[str]) -> int:
 
 
 def _run(asked: argparse.Namespace) -> int:
-    from blocklib.lab import late, queue
-
-    work = late.work if asked.verb == "late" else queue.work
+    from blocklib.lab.queue import work
 
     if asked.workers < 1:
         raise UsageError(f"--workers must be positive, found {asked.workers}")
@@ -125,5 +119,5 @@ def _reference(asked: argparse.Namespace) -> int:
 
 
 VERBS = {
-    "run": _run, "late": _run, "status": _status, "summary": _summary, "check": _check, "speed": _speed, "reference": _reference,
+    "run": _run, "status": _status, "summary": _summary, "check": _check, "speed": _speed, "reference": _reference,
 }  # fmt: skip

@@ -132,14 +132,17 @@ def lab_lost(arm: str) -> int:
     return summary.arm(arm)["lost"]
 
 
-@fact(grade="measured", tests=("tests/lab/test_late.py::test_facts_count_the_kept_runs",))
-def lab_late(outcome: Literal["any", "trained", "collapsed", "diverged"]) -> int:
-    """Runs that the early look had stopped and that were trained again to the end, by how they ended.
+@fact(grade="measured", tests=("tests/lab/test_summary.py::test_runs_on_the_line_are_counted_from_the_files",))
+def lab_on_the_line(step: int, counted: Literal["on", "left"]) -> int:
+    """Runs, of all arms, rates and seeds, that at this step still predict like token frequencies, or those of them
+    that no longer do at the end.
 
-    中文：早查时停下、后来又训到底的运行次数，按最后的结局。
+    中文：到这一步仍停在 token 频率线上的运行次数，所有实验臂、学习率与种子都算；或其中最后离开了的次数。
     """
-    gone_on = [run for row in summary.load()["arms"].values() for run in row.get("late", [])]
-    return sum(outcome in ("any", run["outcome"]) for run in gone_on)
+    found = summary.load()["line"]
+    if str(step) not in found:
+        raise summary.SummaryError(f"the curves have no point at step {step}", remedy=f"one of {', '.join(found)}")
+    return found[str(step)][counted]
 
 
 @fact(grade="measured", tests=_TESTS)

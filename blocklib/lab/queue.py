@@ -10,7 +10,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from pathlib import Path
@@ -71,18 +71,18 @@ def missing(arm: Arm, root: Path = results.RESULTS) -> list[Job]:
     return [(arm.id, rung, seed) for seed in VERDICT_SEEDS if results.read(arm, rung, seed, root) is None]
 
 
-def perform(job: Job, root: Path = results.RESULTS, early_look: bool = True) -> tuple[Job, str, float]:
+def perform(job: Job, root: Path = results.RESULTS) -> tuple[Job, str, float]:
     """Make one run and keep it; in a worker process. Returns the job, its outcome and the seconds it took."""
     from blocklib.lab import training
 
     ident, rung, seed = job
     arm, started = get(ident), time.perf_counter()
-    record = training.run(arm, rung, seed, early_look=early_look)
+    record = training.run(arm, rung, seed)
     seconds = time.perf_counter() - started
     record |= {
         "config": json.loads(json.dumps(arm.config())),
         "environment": training.environment(),
-        "command": f"python -m blocklib lab {'run' if early_look else 'late'} --only {ident}",
+        "command": f"python -m blocklib lab run --only {ident}",
     }
     results.write(record, arm, root)
     said = record["outcome"] + (f" {record['validation']:.4f}" if "validation" in record else "")
@@ -96,29 +96,16 @@ def work(idents: list[str] | None = None, workers: int = 2, minutes: float = mat
         QueueError: another process is at work on the same results.
     """
     arms = [get(ident) for ident in idents] if idents else list(ARMS.values())
-    yield from drain(lambda: (job for arm in arms for job in missing(arm)), perform, workers, minutes)
-
-
-def drain(
-    jobs: Callable[[], Iterator[Job]], perform: Callable[[Job], tuple[Job, str, float]], workers: int, minutes: float
-) -> Iterator[str]:
-    """Keep the workers at the first of the ``jobs``, which are asked for anew whenever a worker is free.
-
-    Raises:
-        QueueError: another process is at work on the results.
-    """
     lock = results.RESULTS / ".lock"
     results.RESULTS.mkdir(exist_ok=True)
     _hold(lock)
     ends, running = time.monotonic() + 60 * minutes, {}
-
-    def fresh() -> Job | None:
-        return next((job for job in jobs() if job not in running.values()), None)
-
     try:
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=os.nice, initargs=(10,)) as pool:
             while True:
-                while len(running) < workers and time.monotonic() < ends and (job := fresh()):
+                while (
+                    len(running) < workers and time.monotonic() < ends and (job := _next(arms, set(running.values())))
+                ):
                     running[pool.submit(perform, job)] = job
                 if not running:
                     return
@@ -128,6 +115,10 @@ def drain(
                     yield f"{ident} rate{rung:+d} seed{seed}: {said} ({seconds:.0f} s)"
     finally:
         lock.unlink(missing_ok=True)
+
+
+def _next(arms: list[Arm], running: set[Job]) -> Job | None:
+    return next((job for arm in arms for job in missing(arm) if job not in running), None)
 
 
 def _hold(lock: Path) -> None:

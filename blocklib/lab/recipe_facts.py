@@ -11,7 +11,7 @@ from typing import Literal
 
 from blocklib.facts.registry import fact
 from blocklib.lab import power, report, summary
-from blocklib.lab.arms import ARMS, BASE, EARLY_LOOK, get, rate, schedule
+from blocklib.lab.arms import ARMS, BASE, COLLAPSE_MARGIN, get, rate, schedule
 from blocklib.lab.questions import QUESTIONS
 
 _STACK = ("tests/lab/test_stack.py::test_base_has_the_counted_parameters",)
@@ -60,15 +60,6 @@ def lab_rung(rung: int) -> float:
     return rate(rung)
 
 
-@fact(tests=("tests/lab/test_training.py::test_hopeless_arm_is_stopped_as_collapsed",))
-def lab_early_look() -> int:
-    """Step at which a run is stopped whose validation loss is still on the line of token frequencies.
-
-    中文：在第几步查看：验证损失还停在 token 频率那条线上的运行，就此停下。
-    """
-    return EARLY_LOOK
-
-
 @fact(tests=("tests/lab/test_training.py::test_decay_alone_leaves_so_much_of_a_gain",))
 def lab_decay_left(arm: str) -> float:
     """What weight decay alone leaves of a gain at the end of a run at the arm's own rate, as a share of its start: the
@@ -87,6 +78,15 @@ def lab_margin() -> Fraction:
     中文：判为相同的容许差，单位 nat/token。
     """
     return Fraction(str(power.MARGIN))
+
+
+@fact(tests=("tests/lab/test_training.py::test_arm_that_learns_nothing_has_collapsed",))
+def lab_collapse_margin() -> Fraction:
+    """Nats per token below the line of token frequencies that a run must reach to count as trained.
+
+    中文：验证损失要比 token 频率线低多少，才算训起来，单位 nat/token。
+    """
+    return Fraction(str(COLLAPSE_MARGIN))
 
 
 @fact(tests=_RULES)

@@ -227,23 +227,6 @@ def warm_up() -> Table:
     return (RATE, *PLACES.values()), rows
 
 
-def late() -> Table:
-    """Arms with runs that were stopped early and later trained to the end: how many, how many of them left the line
-    of token frequencies, and the lowest and highest loss at the end."""
-    rows = []
-    for ident, row in summary.load()["arms"].items():
-        if not (gone_on := row.get("late")):
-            continue
-        ends = sorted(run["validation"] for run in gone_on if run["validation"] is not None)
-        trained = sum(run["outcome"] == "trained" for run in gone_on)
-        rows.append((get(ident).label, str(len(gone_on)), str(trained), *(f"{end:.3f}" for end in (ends[0], ends[-1]))))
-    head = (
-        ARM, Text("停下的", "Stopped"), Text("后来训起来的", "Trained later"), Text("最低损失", "Lowest loss"),
-        Text("最高损失", "Highest loss"),
-    )  # fmt: skip
-    return head, rows
-
-
 def say(*pairs: tuple[str, str]) -> Text:
     """The verdicts on these pairs of arm and reference in words, a paragraph each."""
     rows = [summary.verdict(first, second) for first, second in pairs]

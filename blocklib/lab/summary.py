@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blocklib.lab import results
-from blocklib.lab.arms import ARMS, BASE, SWEEP_SEED, VERDICT_SEEDS, Arm, ArmError, get, rate
+from blocklib.lab.arms import ARMS, BASE, COLLAPSE_MARGIN, SWEEP_SEED, VERDICT_SEEDS, Arm, ArmError, get, rate
 from blocklib.problems import BlocklibError
 
 FILE = Path(__file__).with_name("summary.json")
@@ -31,6 +31,7 @@ def make() -> dict[str, Any]:
     judge.cache_clear()
     return {
         "corpus": _corpus(),
+        "line": _line(),
         "arms": {ident: _arm(arm) for ident, arm in ARMS.items()},
         "questions": {ident: [_verdict(each) for each in judge(ident)] for ident in QUESTIONS},
     }
@@ -109,7 +110,6 @@ def verdict(first: str, second: str) -> dict[str, Any]:
 
 
 def _arm(arm: Arm) -> dict[str, Any]:
-    from blocklib.lab import late
     from blocklib.lab.questions import outcome
     from blocklib.lab.stack import parameters
 
@@ -141,8 +141,6 @@ def _arm(arm: Arm) -> dict[str, Any]:
         row["layer_gradients"] = {part: {str(r["seed"]): r["layer_gradients"][part] for r in trained} for part in parts}
         if not arm.causal:
             row["masked"] = {str(r["seed"]): r["validation_masked"] for r in trained}
-    if gone_on := late.kept(arm):
-        row["late"] = [{key: run.get(key) for key in ("rung", "seed", "outcome", "validation")} for run in gone_on.values()]
     return row
 
 
@@ -156,6 +154,20 @@ def _corpus() -> dict[str, Any]:
         "unigram_floor": round(corpus.unigram_floor(BASE.vocab_size), 4),
         "bigram_floor": round(corpus.bigram_floor(BASE.vocab_size), 4),
     }
+
+
+def _line() -> dict[str, dict[str, int]]:
+    """At every point of the curve, the runs that are still on the line of token frequencies, and those of them that
+    have left it by the end; over all runs that came to their end."""
+    from blocklib.lab.training import CURVE_EVERY, subset_floor
+
+    line = subset_floor(BASE) - COLLAPSE_MARGIN
+    whole = [run for arm in ARMS.values() for run in results.runs(arm) if run["outcome"] != "diverged"]
+    found = {}
+    for point in range(min(len(run["curve"]) for run in whole)):
+        on = [run for run in whole if run["curve"][point] > line]
+        found[str((point + 1) * CURVE_EVERY)] = {"on": len(on), "left": sum(run["outcome"] == "trained" for run in on)}
+    return found
 
 
 def _columns(curves: list[list[float]]) -> dict[str, list[float]]:

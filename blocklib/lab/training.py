@@ -18,12 +18,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from blocklib.lab import corpus
-from blocklib.lab.arms import EARLY_LOOK, Arm, rate, schedule
+from blocklib.lab.arms import COLLAPSE_MARGIN, Arm, rate, schedule
 from blocklib.lab.stack import Stack, build, generator, parameters
 
 CURVE_EVERY = 100  # steps between points of the validation curve
 CURVE_STRIDE = 11  # the curve reads every eleventh validation block: 128 of them, from all documents
-COLLAPSE_MARGIN = 0.1  # nats below token frequencies that count as having learned something
 EARLY = 100  # steps whose gradient norm is kept one by one
 CHECKED = 20  # first steps whose loss is kept digit by digit, for the re-run
 DECAY, BETAS, EPS, CLIP = 0.1, (0.9, 0.95), 1e-8, 1.0
@@ -94,12 +93,11 @@ def settings(threads: int = 1) -> Iterator[None]:
 
 
 @settings()
-def run(
-    arm: Arm, rung: int, seed: int, steps: int | None = None, on_step: Callable | None = None, early_look: bool = True
-) -> dict[str, Any]:
+def run(arm: Arm, rung: int, seed: int, steps: int | None = None, on_step: Callable | None = None) -> dict[str, Any]:
     """Train and evaluate; a JSON-ready dictionary, the same whenever and wherever it is made up to rounding.
 
-    ``outcome`` is ``trained``, ``collapsed`` (the model ends at token frequencies) or ``diverged`` (a loss that is no
+    ``outcome`` is ``trained``, ``collapsed`` (the model ends at token frequencies; no run is stopped for being there
+    earlier, because some leave late) or ``diverged`` (a loss that is no
     number); only a trained run has a ``validation`` loss that may enter a comparison. ``steps`` cuts the run short
     without changing its schedule, for a re-run of the beginning. One thread: a run must not depend on how many there are.
 
@@ -109,11 +107,10 @@ def run(
         seed: of initialisation and data order.
         steps: stop after this many, without evaluation.
         on_step: called with model and step after each backward pass.
-        early_look: whether a run that has learned nothing by then is stopped.
     """
     model = build(arm, seed)
     opt, stream = optimiser(model, rate(rung)), batches(arm, seed)
-    curve_blocks, floor = validation_blocks(arm, CURVE_STRIDE), subset_floor(arm)
+    curve_blocks = validation_blocks(arm, CURVE_STRIDE)
     record: dict[str, Any] = {
         "arm": arm.id, "rung": rung, "seed": seed, "rate": rate(rung), "parameters": parameters(arm), "outcome": "trained",
         "first_losses": [], "gradient_norms": [], "training": [], "curve": [],
@@ -145,8 +142,6 @@ def run(
             recent.clear()
             seen = float(block_losses(model, curve_blocks).mean())
             record["curve"].append(round(seen, 4))
-            if early_look and step + 1 == EARLY_LOOK and seen > floor - COLLAPSE_MARGIN:
-                return record | {"outcome": "collapsed", "stopped": step + 1}
     return record if steps is not None else record | _ending(model)
 
 

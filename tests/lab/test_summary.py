@@ -72,6 +72,24 @@ def test_difference_reads_both_ways():
     assert there.value == -back.value > 0 and there.noise == back.noise
 
 
+def test_runs_on_the_line_are_counted_from_the_files():
+    """Independent: a run is on the line while its curve lies above its own end by less than learning would bring."""
+    files = [json.loads(file.read_text("utf-8")) for file in results.RESULTS.glob("*/*.json")]
+    lost = [run for run in files if run["outcome"] == "collapsed"]
+    line = min(run["curve"][-1] for run in lost) - 0.05  # lost runs mark it themselves
+    left = {step: 0 for step in (300, 600, 700, 1000)}
+    for run in files:
+        for step in left:
+            left[step] += run["outcome"] == "trained" and run["curve"][step // 100 - 1] > line
+    for step, expected in left.items():
+        assert evaluate(f"lab_on_the_line?step={step}&counted=left", {}).value == expected
+        on = evaluate(f"lab_on_the_line?step={step}&counted=on", {}).value
+        assert on == expected + sum(run["curve"][step // 100 - 1] > line for run in lost)
+    assert left[300] > left[600] > 0 == left[1000], "some leave late: nothing may be stopped for being there"
+    with pytest.raises(FactError, match="no point at step 350"):
+        evaluate("lab_on_the_line?step=350&counted=on", {})
+
+
 def test_typical_spread_is_the_median_over_comparisons():
     """Half of the comparisons spread more, half less; the noise is that of a median, from repeated draws of the runs."""
     sds = np.array([row["sd"] for rows in summary.load()["questions"].values() for row in rows if "sd" in row])

@@ -52,7 +52,7 @@ def reach(key: str, causal: bool = True) -> tuple[float, float]:
     low = min((v for b in found for v in b[0] if v > 0), default=3.3 if key == "curve" else 0.3)
     high = max((v for b in found for v in b[2]), default=20.0)
     if key == "curve":  # a run that jumps above knowing nothing is cut off there; the table has its value
-        return floor(low * 5 - 0.5) / 5 if causal else 0.0, summary.load()["corpus"]["unigram_floor"] + 0.05
+        return floor(low * 5 - 0.5) / 5 if causal else -0.5, summary.load()["corpus"]["unigram_floor"] + 0.05
     return 10 ** (floor(log10(low) * 4) / 4), 10 ** ((floor(log10(high) * 4) + 1) / 4)
 
 

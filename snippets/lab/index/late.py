@@ -1,4 +1,0 @@
-from blocklib import show
-from blocklib.lab.report import late
-
-show.table(*late())
