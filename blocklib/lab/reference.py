@@ -176,11 +176,13 @@ def write(run: _Run, folder: Path) -> dict[str, Any]:
             weight.copy_(weight.half())
     tensors = {theirs(name): weight.detach().half() for name, weight in model.named_parameters()}
     raw = save(tensors, metadata={"format": "pt"})
-    loss = float(training.block_losses(model, training.validation_blocks(arm)).mean())
+    losses = training.block_losses(model, training.validation_blocks(arm))
+    loss = float(losses.mean())
     data = corpus.tokens(arm.vocab_size)
     record = {
         "parameters": parameters(arm),
         "validation": round(loss, 5),
+        "validation_error": round(float(losses.std() / len(losses) ** 0.5), 5),
         "bits_per_byte": round(loss * len(data.validation) / data.validation_bytes / math.log(2), 5),
         "unigram_floor": round(corpus.unigram_floor(arm.vocab_size), 4),
         "bigram_floor": round(corpus.bigram_floor(arm.vocab_size), 4),

@@ -39,12 +39,11 @@ def loss_key(ident: str) -> str:
 
 @cache
 def judge(question: str) -> tuple[Verdict, ...]:
-    """All verdicts of a question, in its order; Holm's correction counts those that are still running too."""
+    """All verdicts of a question, in its order; Holm's correction counts those that could not be tested too."""
     pairs = [(outcome(a, loss_key(a)), outcome(b, loss_key(b))) for a, b in QUESTIONS[question].pairs]
     tested = [i for i, (a, b) in enumerate(pairs) if a.comparable and b.comparable]
     raw = [compare(*([out.losses[seed] for seed in sorted(out.losses)] for out in pairs[i])) for i in tested]
-    running = sum(not (a.complete and b.complete) for a, b in pairs)
-    judged = dict(zip(tested, holm(raw, len(raw) + running), strict=True))
+    judged = dict(zip(tested, holm(raw, len(pairs)), strict=True))
     verdicts = []
     for i, (a, b) in enumerate(pairs):
         if i in judged:

@@ -100,12 +100,13 @@ def curve(arm: str, reference: str) -> tuple[Chart, Text, Table]:
             continue
         where, lost = EVERY * len(found[1]), summary.arm(ident)["lost"]
         if lost:  # what trained and what did not have no common level
-            low_end, high_end = found[0][-1], found[2][-1]
+            low_end, high_end = (f"**{side[-1]:.2f}**" for side in (found[0], found[2]))
+            all_ = Text(f"介于 {low_end} 与 {high_end} 之间", f"between {low_end} and {high_end}")
+            level = Text(f"都是 {low_end}", f"at {low_end} in every run") if low_end == high_end else all_
             ends.append(
                 Text(
-                    f"{quoted(ident).zh}在第 {num(where)} 步介于 **{low_end:.2f}** 与 **{high_end:.2f}** 之间（{how_far(ident).zh}）",
-                    f"{quoted(ident).en} stands between **{low_end:.2f}** and **{high_end:.2f}** after {num(where)} steps "
-                    f"({how_far(ident).en})",
+                    f"{quoted(ident).zh}在第 {num(where)} 步{level.zh}（{how_far(ident).zh}）",
+                    f"{quoted(ident).en} stands {level.en} after {num(where)} steps ({how_far(ident).en})",
                 )
             )
             continue

@@ -6,7 +6,7 @@ from blocklib.lab.report import VERDICTS
 from blocklib.lab.statistics import compare, holm
 
 planted = (0.0, 0.01, 0.02, 0.04)            # true differences, nats
-noise = np.random.default_rng(0).normal(0, 0.014, (4, 8))
+noise = np.random.default_rng(0).normal(0, 0.02, (4, 8))
 found = holm([compare(shift + row, np.zeros(8))
               for shift, row in zip(planted, noise, strict=True)])
 
