@@ -153,7 +153,10 @@ def layer_gradients(*idents: str) -> Table:
     found = [summary.arm(ident) for ident in idents]
     parts = ["embed", *(f"{kind}.{layer}" for layer in range(BASE.layout.count("A")) for kind in ("attention", "ffn"))]
     rows = [
-        (_part(part), *(mean_of(row.get("layer_gradients", {}).get(part, {})) if row["complete"] else NONE for row in found))
+        (
+            _part(part),
+            *(mean_of(row.get("layer_gradients", {}).get(part, {})) if row["complete"] else NONE for row in found),
+        )
         for part in parts
     ]
     return (Text("在哪里", "Where"), *(PLACES.get(ident, get(ident).label) for ident in idents)), rows

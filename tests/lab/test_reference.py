@@ -9,11 +9,12 @@ from itertools import count
 import pytest
 import torch
 
-from blocklib.lab import corpus, reference, training
+from blocklib.lab import corpus, reference, reference_facts, training
 from blocklib.lab.arms import ARMS, BASE, replace
 from blocklib.lab.reference import REFERENCE, llama_config, theirs
 from blocklib.lab.stack import build, parameters
 from blocklib.nn import load
+from blocklib.problems import BlocklibError
 
 SMALL = replace(REFERENCE, id="small", layout="AFAF", vocab_size=1024, d_model=32, n_heads=2, n_kv_heads=2, d_ff=48,
                 steps=14, warmup=3, batch=2, seq_len=64)  # fmt: skip
@@ -155,16 +156,78 @@ def test_another_design_is_not_written_as_llama(changes):
     assert llama_config(BASE)["hidden_size"] == 128
 
 
-def test_kept_checkpoint_is_what_the_record_says():
-    if not (reference.FOLDER / reference.RECORD).exists():
-        assert not reference.FOLDER.exists()
-        return
-    record = json.loads((reference.FOLDER / reference.RECORD).read_text("utf-8"))
-    raw = (reference.FOLDER / reference.WEIGHTS).read_bytes()
-    assert record["sha256"] == sha256(raw).hexdigest() and len(raw) < 10_000_000
+def kept():
+    return json.loads((reference.FOLDER / reference.RECORD).read_text("utf-8"))
+
+
+def test_kept_weights_are_those_of_the_record():
+    """Its loss is what the weights in the repository give, read by the library's own model, on pieces of the text."""
+    record, raw = kept(), (reference.FOLDER / reference.WEIGHTS).read_bytes()
+    assert record["sha256"] == sha256(raw).hexdigest() and record["bytes"] == len(raw) < 10_000_000
     assert record["config"] == json.loads(json.dumps(REFERENCE.config()))
-    assert sum(p.numel() for p in load(reference.FOLDER).parameters()) == 3_688_704
+    model = load(reference.FOLDER)
+    assert record["parameters"] == sum(p.numel() for p in model.parameters()) == 3_688_704
+    assert record["tokens"] == REFERENCE.steps * REFERENCE.batch * REFERENCE.seq_len
+    assert record["passes"] == pytest.approx(record["tokens"] / len(corpus.tokens(2048).training), abs=0.01)
+    inputs, targets = training.validation_blocks(REFERENCE, 8)
+    with torch.no_grad():
+        losses = [
+            torch.nn.functional.cross_entropy(model(ids).flatten(0, 1), wanted.flatten()).item()
+            for ids, wanted in zip(inputs.split(8), targets.split(8), strict=True)
+        ]
+    assert len(inputs) > 60, "pieces enough for the mean to be near the whole"
+    assert sum(losses) / len(losses) == pytest.approx(record["validation"], abs=4 * 8**0.5 * record["validation_error"])
+
+
+def test_lines_of_the_record_are_those_of_the_corpus():
+    record = kept()
+    assert record["unigram_floor"] == pytest.approx(corpus.unigram_floor(2048), abs=1e-4)
+    assert record["bigram_floor"] == pytest.approx(corpus.bigram_floor(2048), abs=1e-4)
     assert record["validation"] < record["bigram_floor"] < record["unigram_floor"]
+
+
+def test_record_that_cannot_be_read_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(reference_facts, "FOLDER", tmp_path)
+    reference_facts.record.cache_clear()
+    with pytest.raises(BlocklibError, match=r"record\.json: cannot be read.*lab reference"):
+        reference_facts.reference_loss()
+    reference_facts.record.cache_clear()
+
+
+def test_gates_stand_where_the_lesson_says():
+    """Most inputs negative in every layer, no channel one-sided, a good part of the writing through negative gates; and
+    none of it in a model that has not learned."""
+    words = corpus.tokenizer(2048).encode(corpus.split()[1][1]).ids[:2048]
+    shares = {}
+    for name, model in (("trained", load(reference.FOLDER)), ("fresh", fresh(load(reference.FOLDER)))):
+        shares[name] = []
+
+        def look(part, given, _, found=shares[name]):
+            gate, value = (half(given[0]).flatten(0, 1) for half in (part.gate, part.up))
+            written = (torch.nn.functional.silu(gate) * value).abs()
+            one_sided = ((gate < 0).all(0) | (gate > 0).all(0)).sum()
+            found.append(
+                [float((gate < 0).float().mean()), int(one_sided), float(written[gate < 0].sum() / written.sum())]
+            )
+
+        for block in model.blocks:
+            block.ffn.register_forward_hook(look)
+        with torch.no_grad():
+            model(torch.tensor(words).view(-1, 256))
+    assert all(
+        negative > 0.55 and one_sided == 0 and 0.15 < part < 0.6 for negative, one_sided, part in shares["trained"]
+    )
+    assert all(abs(negative - 0.5) < 0.03 for negative, _, _ in shares["fresh"])
+
+
+def fresh(model):
+    """The same shape, its matrices drawn anew."""
+    g = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dim() > 1:
+                weight.normal_(0, 0.02, generator=g)
+    return model
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off"])

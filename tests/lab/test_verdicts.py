@@ -161,3 +161,16 @@ def test_every_comparison_of_the_lab_can_be_said():
                     "lost",
                 )
                 assert sentence.endswith(("。", ".")) and "nan" not in sentence
+
+
+def test_a_comparison_that_was_lost_still_counts():
+    """The question of parts has four comparisons and one of them lost every run: the smallest p is taken four times."""
+    judged = verdicts.judge("parts")
+    assert [v.kind == "lost" for v in judged].count(True) == 1 and len(judged) == 4
+    raw = [
+        stats.ttest_rel(*([out.losses[seed] for seed in sorted(out.losses)] for out in (v.first, v.second))).pvalue
+        for v in judged
+        if v.comparison is not None
+    ]
+    least = min(v.comparison.p for v in judged if v.comparison is not None)
+    assert least == pytest.approx(4 * min(raw)) != pytest.approx(3 * min(raw))

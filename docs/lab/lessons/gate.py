@@ -308,12 +308,6 @@ show.table(
 # 没有。内容固定在上限，门的输入越大，SiLU 越接近输入本身，乘积随它一直涨；只是从平方变成了一次。
 #
 # </details>
-#
-# ## 带走什么 { #carry }
-#
-# 门就是两条投影逐分量相乘：一条说放多少，一条说放什么。FFN 的门是有符号的增益，attention 的输出门是零到一之间的阀。
-#
-# 你现在可以回答：为什么这个模型的 query 矩阵比 query 宽，多出来的是什么、有多少；为什么比较时要把宽度换成 8d/3；有的模型给门与内容设上限，输出由此被限制在哪里；为什么 softmax 自己关不上一个头。门和 FFN 各花了多少，放到整个模型里看是什么比例？下一课[算总账](where-it-goes.md)。
 
 # %% [markdown] lang="en"
 # /// claim | silu-gates-can-reopen
@@ -331,6 +325,65 @@ show.table(
 # No. With the value at its cap, the larger the gate's input, the closer SiLU comes to that input itself, and the product grows with it: once now, no longer squared.
 #
 # </details>
+
+# %% [markdown] lang="zh"
+# ## 学过之后 { #trained }
+#
+# 上面的门都是随手摆的。训练会把它们摆成什么样？让实验室的[参考模型](../index.md#reference)读一篇没见过的国情咨文，看每一层的门停在哪里：
+
+# %% [markdown] lang="en"
+# ## After training { #trained }
+#
+# The gates so far were set by hand. Where does training put them? Let the lab's [reference model](../index.md#reference) read an address it has never seen, and look at the gates of each layer:
+
+# %%
+from blocklib import nn
+from blocklib.lab import corpus, reference
+
+trained = nn.load(reference.FOLDER)
+unseen = corpus.split()[1][1]
+ids = corpus.tokenizer(2048).encode(unseen).ids[:2048]
+rows = []
+
+
+def look(part, inputs, _):
+    gate = part.gate(inputs[0]).flatten(0, 1)
+    value = part.up(inputs[0]).flatten(0, 1)
+    written, negative = swiglu(gate, value).abs(), gate < 0
+    rows.append((
+        len(rows) + 1,
+        f"{negative.double().mean():.0%}",
+        f"{negative.all(0).sum()}",
+        f"{(~negative).all(0).sum()}",
+        f"{written[negative].sum() / written.sum():.0%}",
+    ))
+
+
+for block in trained.blocks:
+    block.ffn.register_forward_hook(look)
+with torch.no_grad():
+    trained(torch.tensor(ids).view(-1, 256))
+
+show.table(
+    (Text("层", "layer"),
+     Text("门的输入为负", "gate input negative"),
+     Text("对每个 token 都为负的通道", "channels always negative"),
+     Text("对每个 token 都为正的通道", "channels always positive"),
+     Text("交出的量里，负的门占", "share handed on by these")),
+    rows,
+)
+
+# %% [markdown] lang="zh"
+# 每一层都有一大半门的输入是负的。可是没有一个通道对每个 token 都为负，也没有一个对每个 token 都为正：照上面的说法，没有卡死的，也没有常开的。最后一列更要紧：负的门交出的并不少。SiLU 在负的一侧没有关上，它把内容反过来写。这是一个小模型读一篇文章的情形，别的模型要另外看。
+#
+# ## 带走什么 { #carry }
+#
+# 门就是两条投影逐分量相乘：一条说放多少，一条说放什么。FFN 的门是有符号的增益，attention 的输出门是零到一之间的阀。
+#
+# 你现在可以回答：为什么这个模型的 query 矩阵比 query 宽，多出来的是什么、有多少；为什么比较时要把宽度换成 8d/3；有的模型给门与内容设上限，输出由此被限制在哪里；为什么 softmax 自己关不上一个头。门和 FFN 各花了多少，放到整个模型里看是什么比例？下一课[算总账](where-it-goes.md)。
+
+# %% [markdown] lang="en"
+# In every layer most gate inputs are negative. Yet no channel is negative for every token and none is positive for every token: by the measure above none is stuck, and none stands open for good. The last column matters more. Negative gates hand on a good part of what is written, for on its negative side SiLU is not shut: it writes the value with its sign turned. This is one small model reading one text; other models have to be looked at for themselves.
 #
 # ## What carries over { #carry }
 #
