@@ -366,15 +366,15 @@ with torch.no_grad():
 
 show.table(
     (Text("层", "layer"),
-     Text("门的输入为负", "gate input negative"),
-     Text("对每个 token 都为负的通道", "channels always negative"),
-     Text("对每个 token 都为正的通道", "channels always positive"),
-     Text("交出的量里，负的门占", "share handed on by these")),
+     Text("负的输入", "negative inputs"),
+     Text("总为负的通道", "always negative"),
+     Text("总为正的通道", "always positive"),
+     Text("负的门交出的", "handed on by them")),
     rows,
 )
 
 # %% [markdown] lang="zh"
-# 每一层都有一大半门的输入是负的。可是没有一个通道对每个 token 都为负，也没有一个对每个 token 都为正：照上面的说法，没有卡死的，也没有常开的。最后一列更要紧：负的门交出的并不少。SiLU 在负的一侧没有关上，它把内容反过来写。这是一个小模型读一篇文章的情形，别的模型要另外看。
+# 每一层都有一大半门的输入是负的。可是没有一个通道对每个 token 都为负，也没有一个都为正：照上面的说法，没有卡死的，也没有常开的。最后一列更要紧：负的门交出的并不少。SiLU 在负的一侧没有关上，它把内容反过来写。这是一个小模型读一篇文章的情形，别的模型要另外看。
 #
 # ## 带走什么 { #carry }
 #
@@ -383,7 +383,7 @@ show.table(
 # 你现在可以回答：为什么这个模型的 query 矩阵比 query 宽，多出来的是什么、有多少；为什么比较时要把宽度换成 8d/3；有的模型给门与内容设上限，输出由此被限制在哪里；为什么 softmax 自己关不上一个头。门和 FFN 各花了多少，放到整个模型里看是什么比例？下一课[算总账](where-it-goes.md)。
 
 # %% [markdown] lang="en"
-# In every layer most gate inputs are negative. Yet no channel is negative for every token and none is positive for every token: by the measure above none is stuck, and none stands open for good. The last column matters more. Negative gates hand on a good part of what is written, for on its negative side SiLU is not shut: it writes the value with its sign turned. This is one small model reading one text; other models have to be looked at for themselves.
+# In every layer most gate inputs are negative. Yet no channel is negative for every token, and none is positive for all of them: by the measure above none is stuck, and none stands open for good. The last column matters more. Negative gates hand on a good part of all that is handed on, for on its negative side SiLU is not shut: it writes the value with its sign turned. This is one small model reading one text; other models have to be looked at for themselves.
 #
 # ## What carries over { #carry }
 #
