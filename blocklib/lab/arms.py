@@ -140,7 +140,7 @@ _ALL = (
     # The rest of the block, and its stacking
     _arm("output-gate", "输出门", "output gate", attention="gated", d_ff=301),
     _arm("plain-init", "残差初始化不缩小", "residual writes not scaled", scaled_init=False),
-    _arm("no-mask", "训练时不加因果 mask", "trained without the causal mask", causal=False),
+    _arm("no-mask", "训练时不加因果掩码", "trained without the causal mask", causal=False),
     _arm("depth-2", "2 层，宽 176", "2 layers, width 176", layout="AF" * 2, d_model=176, d_ff=468),
     _arm("depth-3", "3 层，宽 144", "3 layers, width 144", layout="AF" * 3, d_model=144, d_ff=406),
     _arm("depth-7", "7 层，宽 96", "7 layers, width 96", layout="AF" * 7, d_model=96, d_ff=280),

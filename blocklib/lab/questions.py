@@ -63,7 +63,7 @@ _ALL = (
         "depth", Text("该深一点，还是宽一点", "Deeper or wider?"), Text("深与宽", "depth, width"),
         _against("base", "depth-2", "depth-3", "depth-7", "shared-layers"),
     ),
-    Question("mask", Text("训练时能不能不要因果 mask", "Can training do without the causal mask?"), Text("因果 mask", "causal mask"), _against("base", "no-mask")),
+    Question("mask", Text("训练时能不能不要因果掩码", "Can training do without the causal mask?"), Text("因果掩码", "causal mask"), _against("base", "no-mask")),
 )  # fmt: skip
 QUESTIONS = {question.id: question for question in _ALL}
 
