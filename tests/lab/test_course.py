@@ -72,4 +72,6 @@ def test_start_of_residual_writes():
     from blocklib.lab.stack import build
 
     weights = build(REFERENCE, 3).ffn[1].down.weight
-    assert float(value("residual_write_std?std=0.02&layers=4")) == pytest.approx(float(weights.detach().std()), rel=0.01)
+    assert float(value("residual_write_std?std=0.02&layers=4")) == pytest.approx(
+        float(weights.detach().std()), rel=0.01
+    )
