@@ -53,5 +53,6 @@ bench: setup  ## cold and warm build and the preview, as ratios to importing tor
 mutate: setup  ## small faults put into the exact rooms one by one: do the tests notice? (only=MODULE, jobs=2)
 	@$(run) $(bin)/python scripts/mutate.py --jobs $(jobs) $(only)
 
-clean:  ## remove what the verbs made, but not the set-up
-	rm -rf site .cache
+clean:  ## remove what the verbs made, but not the set-up, nor a reference model half trained
+	rm -rf site
+	if [ -d .cache ]; then find .cache -mindepth 1 -maxdepth 1 ! -name lab -exec rm -rf {} +; fi

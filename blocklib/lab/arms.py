@@ -6,6 +6,7 @@ chosen so that arms have the base's parameters; where a question forbids that, t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from math import cos, pi
@@ -17,6 +18,14 @@ VERDICT_SEEDS = tuple(range(1, 9))  # fixed before the first run
 SWEEP_SEED = 0  # chooses the rate and takes part in no verdict
 BASE_RATE, RATE_STEP, LAST_SHARE = 2e-3, 1.5, 0.1
 COLLAPSE_MARGIN = 0.1  # nats below token frequencies that count as having learned something
+
+
+CHOICES = {
+    "place": ("pre", "post", "none"),
+    "norm": ("rms", "rms0", "layer"),
+    "ffn": ("swiglu", "gelu", "relu", "relu2"),
+    "attention": ("plain", "tied-qk", "tied-kv", "shared-q", "gated"),
+}
 
 
 class ArmError(BlocklibError):
@@ -72,6 +81,28 @@ class Arm:
     steps: int = 1000
     batch: int = 8
     seq_len: int = 128
+
+    def __post_init__(self):
+        if faults := list(self._faults()):
+            raise ArmError("; ".join(faults), where=f"arm {self.id!r}")
+
+    def _faults(self) -> Iterator[str]:
+        for name, allowed in CHOICES.items():
+            if (value := getattr(self, name)) not in allowed:
+                yield f"{name} {value!r}: expected one of {', '.join(allowed)}"
+        if not self.layout or set(self.layout) - set("AFP"):
+            yield f"layout {self.layout!r}: expected letters A, F and P"
+        sizes = ("vocab_size", "d_model", "n_heads", "n_kv_heads", "d_ff", "steps", "batch", "seq_len")
+        small = [name for name in sizes if getattr(self, name) < 1]
+        yield from (f"{name} {getattr(self, name)}: expected at least 1" for name in small)
+        if not 0 <= self.warmup < max(self.steps, 1):
+            yield f"warmup {self.warmup}: expected fewer steps than the {self.steps} of training"
+        if small:
+            return
+        if self.d_model % (2 * self.n_heads):
+            yield f"d_model {self.d_model}: does not divide into {self.n_heads} heads of an even width"
+        if self.n_heads % self.n_kv_heads:
+            yield f"n_heads {self.n_heads}: expected a multiple of n_kv_heads, {self.n_kv_heads}; set both"
 
     def config(self) -> dict:
         """All that decides a run's numbers: what a result keeps, to be compared with the arm as it is now."""
@@ -146,7 +177,18 @@ _ALL = (
     _arm("depth-7", "7 层，宽 96", "7 layers, width 96", layout="AF" * 7, d_model=96, d_ff=280),
     _arm("shared-layers", "四层共用一份权重", "four layers share their weights", shared=True),
 )  # fmt: skip
-ARMS = {arm.id: arm for arm in _ALL}
+
+
+def _by_id(arms: Iterable[Arm]) -> dict[str, Arm]:
+    found: dict[str, Arm] = {}
+    for arm in arms:
+        if arm.id in found:  # the second would take over the first one's results
+            raise ArmError("two arms have this id", where=f"arm {arm.id!r}", remedy="rename one")
+        found[arm.id] = arm
+    return found
+
+
+ARMS = _by_id(_ALL)
 
 
 @cache
@@ -154,5 +196,8 @@ def get(ident: str) -> Arm:
     """The arm of this id; raises :class:`ArmError` naming the nearest."""
     if ident not in ARMS:
         close = nearest(ident, ARMS)
-        raise ArmError(f"no arm {ident!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+        raise ArmError(
+            f"no arm {ident!r}" + (f"; did you mean {close[0]!r}?" if close else ""),
+            remedy="python -m blocklib lab status names them all",
+        )
     return ARMS[ident]

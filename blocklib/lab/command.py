@@ -6,10 +6,12 @@ import argparse
 import math
 import os
 
-from blocklib.lab.arms import ARMS, SWEEP_SEED, VERDICT_SEEDS
+from blocklib.lab.arms import ARMS, BASE, SWEEP_SEED, VERDICT_SEEDS, get, rate
 from blocklib.problems import BlocklibError, UsageError
 
-TAKES = {"run": {"only", "workers", "minutes"}, "status": {"only"}, "speed": {"only"}, "reference": {"minutes"}}
+TAKES = {
+    "run": {"only", "workers", "minutes"}, "status": {"only"}, "check": {"only"}, "speed": {"only"}, "reference": {"minutes"},
+}  # fmt: skip
 
 
 class _Parser(argparse.ArgumentParser):
@@ -20,10 +22,11 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: list[str]) -> int:
     """usage: python -m blocklib lab run|status|summary|check|speed|reference
 
-    lab run [--only ARM …] [--workers N] [--minutes M]   make what is missing; stop and start it at will
+    lab run [--only ARM …] [--workers N] [--minutes M]   make what is missing, about two minutes a run; stop and start it
+                                                         at will. After M minutes no further run is begun
     lab status [--only ARM …]                            what each arm has and lacks
     lab summary                                          write summary.json, what pages read, from the kept runs
-    lab check                                            re-run the first steps of one run and compare
+    lab check [--only ARM …]                             re-run the first steps of one run (the base's) and compare
     lab speed [--only ARM …]                             the quiet pass: tokens/s as ratios, into speed.json
     lab reference [--minutes M]                          train the reference model, about an hour; resumes
     """
@@ -44,6 +47,9 @@ def main(argv: list[str]) -> int:
         return VERBS[asked.verb](asked)
     except BrokenPipeError:
         raise
+    except ModuleNotFoundError as error:
+        remedy = f"make lab, or .venv/bin/python -m blocklib lab {asked.verb} after make setup"
+        raise BlocklibError(f"lab {asked.verb} needs the package {error.name}", remedy=remedy) from None
     except OSError as error:  # a folder that may not be written, a file that is gone, a full disk
         raise BlocklibError(error.strerror or str(error), where=error.filename) from error
 
@@ -69,8 +75,8 @@ def _summary(_: argparse.Namespace) -> int:
 
 def _status(asked: argparse.Namespace) -> int:
     from blocklib.lab import results
-    from blocklib.lab.arms import get
     from blocklib.lab.queue import missing, own_rung, sweep
+    from blocklib.lab.verdicts import loss_key
 
     lacking = 0
     for ident in asked.only or ARMS:
@@ -78,29 +84,28 @@ def _status(asked: argparse.Namespace) -> int:
         needed, best = sweep(arm)
         tried = sum(record["seed"] == SWEEP_SEED for record in results.runs(arm))
         own = [results.read(arm, own_rung(arm), seed) for seed in VERDICT_SEEDS] if not needed else []
-        losses = [r["validation"] for r in own if r is not None and r["outcome"] == "trained"]
+        losses = [r[loss_key(ident)] for r in own if r is not None and r["outcome"] == "trained"]
         lost = sum(r is not None and r["outcome"] != "trained" for r in own)
         lacking += bool(missing(arm))
-        said = f"mean {sum(losses) / len(losses):.4f}" if losses else ""
-        rung = "sweep open" if needed else "no rate trains" if best is None else f"rate{best:+d}"
-        print(
-            f"{ident:<16} {tried} rates, {rung:<14} {len(losses)} trained, {lost} lost of {len(VERDICT_SEEDS)}  {said}"
-        )
-    print(f"{lacking} arms incomplete" if lacking else "all arms complete")
+        # an arm that lost a run has no mean
+        said = f"mean loss {sum(losses) / len(losses):.4f}" if losses and not lost else ""
+        chosen = "more to try" if needed else "no rate trains" if best is None else f"rate {rate(best):.3g}"
+        seeds = f"{len(losses)} of {len(VERDICT_SEEDS)} seeds trained" + (f", {lost} lost" if lost else "")
+        print(f"{ident:<16} {tried} rates tried, {chosen:<14} {seeds}  {said}".rstrip())
+    print(f"arms still incomplete: {lacking}" if lacking else "all arms complete")
     return 1 if lacking else 0
 
 
 def _check(asked: argparse.Namespace) -> int:
     from blocklib.lab.recheck import recheck
 
-    said, same = recheck()
-    print(said)
-    return 0 if same else 1
+    found = [recheck(get(ident)) for ident in asked.only or [BASE.id]]
+    print(*(said for said, _ in found), sep="\n")
+    return 0 if all(same for _, same in found) else 1
 
 
 def _speed(asked: argparse.Namespace) -> int:
     from blocklib.lab import speed
-    from blocklib.lab.arms import get
 
     measured = speed.measure([get(ident) for ident in asked.only] if asked.only else None)
     for ident, row in measured["arms"].items():

@@ -36,7 +36,7 @@ def lab_loss(arm: str) -> Measured:
 def lab_masked_loss(arm: str) -> Measured:
     """Validation loss of an arm trained without the causal mask, read with it, mean over its seeds, in nats per token.
 
-    中文：训练时不加因果掩码 的实验臂，加上掩码读验证集的损失，对各种子取平均，单位 nat/token。
+    中文：训练时不加因果掩码的实验臂，加上掩码读验证集的损失，对各种子取平均，单位 nat/token。
     """
     row = summary.finished(arm)
     if "masked" not in row:

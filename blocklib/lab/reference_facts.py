@@ -31,14 +31,14 @@ def record() -> dict[str, Any]:
 
 
 @fact(tests=_WEIGHTS)
-def reference_count(item: Literal["parameters", "steps", "tokens", "bytes", "vocab_size"]) -> int:
-    """A count of the reference model: its parameters, the steps and tokens of its training, the bytes of its weights, or
-    the entries of its vocabulary.
+def reference_count(item: Literal["parameters", "steps", "tokens", "vocab_size", "seq_len"]) -> int:
+    """A count of the reference model: its parameters, the steps and tokens of its training, the entries of its
+    vocabulary, or the tokens of the pieces it was trained on.
 
-    中文：参考模型的一项计数：参数、训练步数、训练用的 token 数、权重的字节数，或词表大小。
+    中文：参考模型的一项计数：参数、训练步数、训练用的 token 数、词表大小，或训练时一段的 token 数。
     """
     kept = record()
-    return kept["config"][item] if item in ("steps", "vocab_size") else kept[item]
+    return kept[item] if item in kept else kept["config"][item]
 
 
 @fact(tests=_WEIGHTS)

@@ -9,7 +9,7 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 
-from blocklib.lab.arms import Arm, ArmError
+from blocklib.lab.arms import Arm
 from blocklib.nn.attention import GatedAttention, MultiHeadAttention
 from blocklib.nn.ffn import FeedForward, SwiGLU
 from blocklib.nn.frequencies import rope_frequencies
@@ -35,18 +35,11 @@ class Stack(nn.Module):
 
     Args:
         arm: the configuration.
-
-    Raises:
-        ArmError: an unknown letter in the layout or an unknown name of a part.
     """
 
     def __init__(self, arm: Arm):
         super().__init__()
-        if wrong := set(arm.layout) - set("AFP") or not arm.layout:
-            raise ArmError(f"layout {arm.layout!r} has {wrong or 'nothing'}; it is made of A, F and P", where=arm.id)
         self.arm = arm
-        if arm.attention not in ATTENTIONS or arm.norm not in NORMS or arm.place not in {"pre", "post", "none"}:
-            raise ArmError(f"unknown part among {arm.attention!r}, {arm.norm!r}, {arm.place!r}", where=arm.id)
         rope = RoPE(rope_frequencies(arm.d_model // arm.n_heads))
         # Drawn by `build`: torch's own draw would be thrown away, and on the meta device takes a second.
         self.embed = nn.Embedding.from_pretrained(torch.empty(arm.vocab_size, arm.d_model), freeze=False)

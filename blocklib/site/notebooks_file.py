@@ -23,7 +23,7 @@ from blocklib.text import LANGS, Text
 NEEDS = Text(
     """\
 # 这份 notebook 需要 Python 软件包 blocklib {version}，连同附加项 lab 与 charts。
-# 安装：在本站的代码仓库里运行 pip install -e ".[lab,charts]"，再选用同一个 Python 的内核。
+# 安装：在本站的代码仓库里运行 pip install -e ".[lab,charts]" ipykernel，再选用同一个 Python 的内核。
 import os
 
 os.environ["BLOCKLIB_LANG"] = "zh"
@@ -36,7 +36,7 @@ if blocklib.__version__ != "{version}":
 """,
     """\
 # This notebook needs the Python package blocklib {version} with its extras lab and charts.
-# To install it, run pip install -e ".[lab,charts]" in this site's repository, and use a kernel of the same Python.
+# To install it, run pip install -e ".[lab,charts]" ipykernel in this site's repository, and use a kernel of the same Python.
 import os
 
 os.environ["BLOCKLIB_LANG"] = "en"

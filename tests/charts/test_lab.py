@@ -193,8 +193,9 @@ def test_noise_floor_at_known_settings(settings, words):
 def test_noise_floor_is_scipys_noncentral_t():
     bound = stats.t.ppf(1 - 0.005, 7)
     for effect in (0.01, 0.02, 0.03):
-        power = stats.nct.sf(bound, 7, effect / 0.014 * 8**0.5)
-        assert f"{100 * power:.1f}% of repeats report" in said("noise-floor", effect=effect)
+        power = stats.nct.sf(bound, 7, effect / 0.02 * 8**0.5)
+        shown = float(re.search(r"([\d.]+)% of repeats report", said("noise-floor", effect=effect))[1])
+        assert shown == pytest.approx(100 * power, abs=0.051)
     table = rows("noise-floor", effect=0.02)
     assert len(table) == len(noise_floor.EFFECTS) and "▸ 0.02" in table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 
 import pytest
 
@@ -112,7 +113,7 @@ def test_kept_results_belong_to_arms_of_today():
 def test_perform_keeps_a_run(tmp_path, monkeypatch):
     from blocklib.lab import training
 
-    tiny = replace(PLAIN, id="tiny", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, layout="AF", steps=10)
+    tiny = replace(PLAIN, id="tiny", d_model=16, n_heads=2, n_kv_heads=2, d_ff=16, layout="AF", steps=10, warmup=2)
     monkeypatch.setattr(queue, "get", lambda ident: tiny)
     monkeypatch.setattr(training, "CURVE_STRIDE", 400)
     queue.perform(("tiny", 1, 5), tmp_path)
@@ -188,3 +189,24 @@ def test_folder_that_may_not_be_written_is_said_in_a_line(monkeypatch):
     monkeypatch.setitem(command.VERBS, "run", refuse)
     with pytest.raises(BlocklibError, match=r"results/\.lock: Permission denied"):
         command.main(["run"])
+
+
+def test_status_says_the_judged_loss_and_no_mean_where_a_run_was_lost(capsys):
+    command.main(["status", "--only", "no-mask", "post-cold", "base"])
+    masked, lost, base = capsys.readouterr().out.splitlines()[:3]
+    assert re.search(r"rate 0\.000889 +8 of 8 seeds trained  mean loss 6\.\d+$", masked)
+    assert lost.endswith("7 of 8 seeds trained, 1 lost") and "mean loss 3.3253" in base
+
+
+def test_a_missing_package_is_one_line(monkeypatch):
+    def without_torch(asked):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setitem(command.VERBS, "check", without_torch)
+    with pytest.raises(BlocklibError, match=r"lab check needs the package torch .*make lab, or \.venv/bin/python"):
+        command.main(["check"])
+
+
+def test_check_takes_an_arm(capsys):
+    assert command.main(["check", "--only", "relu"]) == 0
+    assert capsys.readouterr().out.startswith("relu, seed 1: 20 losses")

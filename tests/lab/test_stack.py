@@ -25,7 +25,7 @@ UNMATCHED = {"shared-layers"}  # one layer's weights in four places: that is the
 @pytest.mark.parametrize("arm", ARMS.values(), ids=list(ARMS))
 def test_parameters_are_matched(arm):
     gap = abs(stack.parameters(arm) / stack.parameters(BASE) - 1)
-    assert (gap < 0.01) == (arm.id not in UNMATCHED)
+    assert (gap < 0.01) == (arm.id not in UNMATCHED), f"{arm.id} has {gap:.2%} more or fewer parameters than the base"
 
 
 def test_base_has_the_counted_parameters():
@@ -131,10 +131,35 @@ def test_shared_layers_hold_one_of_each():
     assert (len(model.attention), len(model.ffn), len(model.arm.layout)) == (1, 1, 8)
 
 
-@pytest.mark.parametrize("changes", [{"layout": "AXF"}, {"layout": ""}, {"norm": "batch"}, {"place": "in"}])
-def test_contradictory_arm_is_refused(changes):
-    with pytest.raises(ArmError):
-        stack.Stack(replace(SMALL, **changes))
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"layout": "AXF"}, "layout 'AXF': expected letters A, F and P"),
+        ({"layout": ""}, "layout ''"),
+        ({"norm": "batch"}, "norm 'batch': expected one of rms, rms0, layer"),
+        ({"place": "in", "ffn": "swish"}, "place 'in': expected one of .*; ffn 'swish': expected one of swiglu, gelu"),
+        ({"attention": "linear"}, "attention 'linear'"),
+        ({"n_heads": 3, "n_kv_heads": 3}, "d_model 16: does not divide into 3 heads"),
+        ({"n_heads": 1}, "n_heads 1: expected a multiple of n_kv_heads, 2; set both"),
+        ({"d_ff": 0}, "d_ff 0: expected at least 1"),
+        ({"warmup": 1000}, "warmup 1000: expected fewer steps than the 1000"),
+    ],
+)
+def test_contradictory_arm_is_refused(changes, says):
+    with pytest.raises(ArmError, match=f"^arm 'mine': {says}"):
+        replace(SMALL, id="mine", **changes)
+
+
+def test_every_choice_can_be_built():
+    for field, allowed in arms.CHOICES.items():
+        for value in allowed:
+            stack.Stack(replace(SMALL, **{field: value}))
+
+
+def test_two_arms_of_one_id_are_refused():
+    """The second would take over the results of the first."""
+    with pytest.raises(ArmError, match="arm 'relu': two arms have this id.*rename one"):
+        arms._by_id([*ARMS.values(), replace(ARMS["relu"], d_ff=400)])
 
 
 def test_unknown_arm_names_the_nearest():

@@ -11,7 +11,7 @@ import pytest
 from blocklib.facts.discover import FactError
 from blocklib.facts.registry import evaluate
 from blocklib.facts.values import Measured
-from blocklib.lab import report, results, summary
+from blocklib.lab import power, report, results, summary
 from blocklib.lab.arms import ARMS, VERDICT_SEEDS, ArmError
 
 
@@ -95,6 +95,7 @@ def test_typical_spread_is_the_median_over_comparisons():
     sds = np.array([row["sd"] for rows in summary.load()["questions"].values() for row in rows if "sd" in row])
     found = evaluate("lab_typical_spread", {}).value
     assert (sds > found.value).sum() == (sds < found.value).sum()
+    assert float(f"{found.value:.1g}") == power.MEASURED, "what the exhibit of chances starts from"
     again = np.median(np.random.default_rng(0).choice(sds, (2000, len(sds))), axis=1)
     assert float(found.noise) == pytest.approx(again.std(), rel=0.5)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blocklib.charts import Axis, Chart, Choice, Range, Series, State, Table, exhibit, num, percent
-from blocklib.lab.power import MARGIN, PLANNED, chances
+from blocklib.lab.power import MARGIN, MEASURED, PLANNED, chances
 from blocklib.text import Text
 
 EFFECTS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08)  # the reader's own
@@ -15,9 +15,9 @@ KINDS = (
     ("open", Text("没有显出差别", "none shown"), "c0"),
 )
 SPREADS = (
-    (PLANNED["same-shapes"], Text("矩阵形状相同", "same matrices")),
-    (PLANNED["other-shapes"], Text("形状不同", "other matrices")),
-    (2 * PLANNED["other-shapes"], Text("再大一倍", "twice that")),
+    (PLANNED["same-shapes"], Text("试跑，同形", "pilot, same shapes")),
+    (PLANNED["other-shapes"], Text("试跑，异形", "pilot, others")),
+    (MEASURED, Text("后来的中位数", "median since")),
 )
 
 
@@ -31,7 +31,7 @@ def share(value: float) -> str:
     controls=(
         Range("effect", Text("真正的差，nat", "True difference, nats"), values=EFFECTS, default=0.02),
         Range("seeds", Text("种子", "Seeds"), values=SEEDS, default=8),
-        Choice("sd", Text("配对差的离散", "Spread of a pair"), options=SPREADS, default=PLANNED["other-shapes"]),
+        Choice("sd", Text("配对差的离散", "Spread of a pair"), options=SPREADS, default=MEASURED),
         Choice("comparisons", Text("同一问题的对照", "Comparisons in the question"),
                options=((1, Text.same("1")), (5, Text.same("5"))), default=5),
     ),
