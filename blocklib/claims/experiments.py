@@ -36,10 +36,14 @@ class Lab:
 
     @classmethod
     def load(cls, root: Path) -> Lab:
-        """The summary under ``root``; raises FileNotFoundError where there is none, ValueError where it is no JSON."""
+        """The summary under ``root``; raises FileNotFoundError where there is none, ValueError where it is none."""
         data = json.loads((root / SUMMARY).read_text("utf-8"))
-        rows = (row for rows in data["questions"].values() for row in rows)
-        return cls(data["arms"], {(row["first"], row["second"]): row for row in rows})
+        try:
+            rows = [row for rows in data["questions"].values() for row in rows]
+            arms = {ident: {"complete": row["complete"], "lost": row["lost"]} for ident, row in data["arms"].items()}
+            return cls(arms, {(row["first"], row["second"]): row for row in rows if row["kind"]})
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"no summary of the lab: {type(error).__name__} {error}") from None
 
 
 def check(root: Path, registry: Registry) -> Iterator[Problem]:

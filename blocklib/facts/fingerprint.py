@@ -19,7 +19,7 @@ from typing import Any
 from blocklib.problems import BlocklibError
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA_SUFFIXES = (".toml", ".json")
+DATA_SUFFIXES = (".toml", ".json", ".safetensors", ".xz")
 DERIVED = {"lock.json"}  # written from the hash, so never part of it
 # The decorator and the parameter types mark a function and cannot change what it returns; following them
 # would tie every fact to the machinery that reads pages.

@@ -256,7 +256,7 @@ def not_a_value(value: Any) -> str | None:
 
 def _without_noise(grade: str, value: Any) -> str | None:
     """Why a measured ``value`` cannot say how many of its digits count, else None; counts are whole."""
-    if grade != "measured" or isinstance(value, int | Measured):
+    if grade != "measured" or isinstance(value, int) or (isinstance(value, Measured) and value.noise > 0):
         return None
     return f"measured, but the function returned {value!r} without its noise; return Measured(value, noise)"
 

@@ -17,6 +17,7 @@ from blocklib.text import Text
 VERDICT_SEEDS = tuple(range(1, 9))  # fixed before the first run
 SWEEP_SEED = 0  # chooses the rate and takes part in no verdict
 BASE_RATE, RATE_STEP, LAST_SHARE = 2e-3, 1.5, 0.1
+CURVE_EVERY = 100  # steps between points of the validation curve
 COLLAPSE_MARGIN = 0.1  # nats below token frequencies that count as having learned something
 
 

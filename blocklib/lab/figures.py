@@ -7,24 +7,28 @@ from blocklib.lab.power import LEVEL
 MINUS = "−"
 
 
-def decimals(noise: float, *ends: float) -> int:
+def decimals(noise: float) -> int:
     """Decimals worth printing: down to the first digit of the noise, as for any measured number of the site.
 
-    At most five; four where there is no noise at all. One more where an end of the interval that leaves
-    zero out would round to zero, which may be, since the interval stands beside the mean.
+    At most five; four where there is no noise at all.
 
     Args:
         noise: standard error of the number.
-        ends: of its interval, where it is printed too.
     """
-    count = 4 if noise <= 0 else next((k for k in range(5) if noise >= 10**-k), 5)
-    apart = len(ends) == 2 and ends[0] * ends[1] > 0
-    return count + (apart and any(round(end, count) == 0 for end in ends))
+    return 4 if noise <= 0 else next((k for k in range(5) if noise >= 10**-k), 5)
 
 
 def signed(value: float, places: int) -> str:
     """With its sign, and a minus as it is set in print."""
     return f"{value:+.{places}f}".replace("-", MINUS)
+
+
+def interval(low: float, high: float, places: int) -> tuple[str, str]:
+    """Both ends with their signs, at the digits of the number between them: or at as many more as it takes that an
+    interval without zero does not read as if it ended there."""
+    while low * high > 0 and 0 in (round(low, places), round(high, places)):
+        places += 1
+    return signed(low, places), signed(high, places)
 
 
 def p_value(p: float) -> str:

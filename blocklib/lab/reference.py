@@ -22,7 +22,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from blocklib.lab.arms import BASE, Arm, rate, schedule
+from blocklib.lab.arms import BASE, COLLAPSE_MARGIN, Arm, rate, schedule
 from blocklib.problems import BlocklibError
 from blocklib.text import Text
 
@@ -109,13 +109,19 @@ class _Run:
             begin = "remove it to begin anew"
             try:
                 kept = torch.load(state, weights_only=True)
+                if same := kept["config"] == _config(arm):
+                    self.model.load_state_dict(kept["model"])
+                    self.opt.load_state_dict(kept["opt"])
+                    self.step, self.recent, self.training, self.curve = (kept[k] for k in ("step", "recent", "training", "curve"))  # fmt: skip
+                    if not 0 <= self.step <= arm.steps:
+                        raise ValueError(f"step {self.step} of {arm.steps}")
             except Exception as error:  # a damaged archive raises whatever its reader trips over
-                raise StateError(f"the state cannot be read: {error}", where=str(state), remedy=begin) from error
-            if kept["config"] != _config(arm):
+                why = str(error).partition("\n")[0]
+                raise StateError(
+                    f"the state cannot be read: {type(error).__name__}: {why}", where=str(state), remedy=begin
+                ) from error
+            if not same:
                 raise StateError("the state belongs to another configuration", where=str(state), remedy=begin)
-            self.model.load_state_dict(kept["model"])
-            self.opt.load_state_dict(kept["opt"])
-            self.step, self.recent, self.training, self.curve = (kept[k] for k in ("step", "recent", "training", "curve"))  # fmt: skip
 
     def advance(self, inputs, targets) -> None:
         """One step of the lab's recipe."""
@@ -132,6 +138,10 @@ class _Run:
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), training.CLIP)
         self.opt.step()
         self.recent.append(loss.item())
+        if not math.isfinite(self.recent[-1]):
+            raise StateError(
+                f"the loss is {self.recent[-1]} at step {self.step}: the run has diverged", where=self.arm.id
+            )
         self.step += 1
 
     def note(self, validation: float) -> None:
@@ -162,6 +172,9 @@ def write(run: _Run, folder: Path) -> dict[str, Any]:
     """Leave the checkpoint: fp16 weights in Llama's layout, config, tokenizer, and the record; returns the record.
 
     The loss it records is that of the weights as they are written, rounded to fp16.
+
+    Raises:
+        StateError: the model has learned nothing, see :data:`~blocklib.lab.arms.COLLAPSE_MARGIN`; what the folder held stays.
     """
     import torch
     from safetensors.torch import save
@@ -170,7 +183,6 @@ def write(run: _Run, folder: Path) -> dict[str, Any]:
     from blocklib.lab.stack import parameters
 
     arm, model = run.arm, run.model
-    folder.mkdir(parents=True, exist_ok=True)
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(weight.half())
@@ -178,11 +190,18 @@ def write(run: _Run, folder: Path) -> dict[str, Any]:
     raw = save(tensors, metadata={"format": "pt"})
     losses = training.block_losses(model, training.validation_blocks(arm))
     loss = float(losses.mean())
+    if not loss < corpus.unigram_floor(arm.vocab_size) - COLLAPSE_MARGIN:
+        raise StateError(
+            f"the model has learned nothing: validation loss {loss:.4f}", where=arm.id, remedy="nothing was written"
+        )
     data = corpus.tokens(arm.vocab_size)
     record = {
         "parameters": parameters(arm),
         "validation": round(loss, 5),
         "validation_error": round(float(losses.std() / len(losses) ** 0.5), 5),
+        "pieces": [
+            round(float(each), 5) for each in losses[:: len(losses) // 8][:8]
+        ],  # of all documents, for a quick check
         "bits_per_byte": round(loss * len(data.validation) / data.validation_bytes / math.log(2), 5),
         "unigram_floor": round(corpus.unigram_floor(arm.vocab_size), 4),
         "bigram_floor": round(corpus.bigram_floor(arm.vocab_size), 4),
@@ -199,6 +218,7 @@ def write(run: _Run, folder: Path) -> dict[str, Any]:
         "sha256": sha256(raw).hexdigest(),
         "bytes": len(raw),
     }
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / WEIGHTS).write_bytes(raw)
     shutil.copyfile(corpus.DATA / f"tokenizer-{arm.vocab_size}.json", folder / "tokenizer.json")
     _json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": corpus.END})

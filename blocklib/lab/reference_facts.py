@@ -23,7 +23,13 @@ def record() -> dict[str, Any]:
         BlocklibError: it cannot be read.
     """
     try:
-        return json.loads((FOLDER / RECORD).read_text("utf-8"))
+        found = json.loads((FOLDER / RECORD).read_text("utf-8"))
+        if (
+            not isinstance(found, dict)
+            or not {"parameters", "validation", "validation_error", "config"} <= found.keys()
+        ):
+            raise ValueError("expected a record, a JSON object with the loss and the config")
+        return found
     except (OSError, ValueError) as error:
         raise BlocklibError(
             f"cannot be read: {error}", where=f"data/reference/{RECORD}", remedy="python -m blocklib lab reference"

@@ -99,7 +99,7 @@ def comparisons(question: str) -> Table:
             continue
         label, other = get(row["first"]).label, row["second"]
         name = label if other == BASE.id else Text(f"{label.zh}（对 {other}）", f"{label.en} (to {other})")
-        digits = decimals(row["sd"] / row["pairs"] ** 0.5, row["low"], row["high"])
+        digits = decimals(row["sd"] / row["pairs"] ** 0.5)
         numbers = (signed(row["mean"], digits), f"{row['floor']:.{digits}f}", p_value(row["p"]))
         rows.append((name, *numbers, VERDICTS[verdict_word(row)]))
     head = (ARM, Text("差，nat", "Difference"), Text("可分辨", "Resolvable"), Text("p（Holm）", "p (Holm)"), Text("判定", "Verdict"))  # fmt: skip

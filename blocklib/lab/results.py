@@ -14,13 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from blocklib.lab.arms import ARMS, BASE, Arm
+from blocklib.lab.arms import ARMS, BASE, CURVE_EVERY, Arm, rate
 from blocklib.problems import BlocklibError
 
 RESULTS = Path(__file__).parent / "results"
 OUTCOMES = ("trained", "collapsed", "diverged")
 _NAME = re.compile(r"rate([+-]\d+)-seed(\d+)\.json\Z")
 _LOSSES = ("validation", "validation_masked", "similarity", "bits_per_byte")
+_LISTS = ("first_losses", "gradient_norms", "training", "curve", "layer_gradients")
 
 
 class ResultError(BlocklibError):
@@ -65,27 +66,51 @@ def _load(file: Path) -> dict[str, Any]:
         raise
     except (OSError, ValueError, RecursionError) as error:
         raise ResultError(f"cannot be read as a run: {error}", where=where, remedy=remedy) from None
-    if fault := _fault(record, file.name):
+    if fault := _fault(record, file):
         raise ResultError(fault, where=where, remedy=remedy)
     return record
 
 
-def _fault(record: Any, name: str) -> str | None:
+def _fault(record: Any, file: Path) -> str | None:
     if not isinstance(record, dict) or not isinstance(record.get("config"), dict):
         return "expected a run, a JSON object with its config"
-    promised = _NAME.match(name)
+    promised = _NAME.match(file.name)
     if promised is None:
         return "expected a name such as rate+1-seed3.json"
     kept = (record.get("rung"), record.get("seed"))
     if kept != (int(promised[1]), int(promised[2])):
         return f"holds the run of rate {kept[0]} and seed {kept[1]}"
+    if (arm := record.get("arm")) != file.parent.name:
+        return f"holds a run of arm {arm!r}"
+    if not math.isclose(record.get("rate", rate(kept[0])), rate(kept[0])):
+        return f"rate {record['rate']} is not that of its name, {rate(kept[0]):.4g}"
     if record.get("outcome") not in OUTCOMES:
         return f"unknown outcome {record.get('outcome')!r}; one of {', '.join(OUTCOMES)}"
     for key in _LOSSES if record["outcome"] == "trained" else ():
         value = record.get(key, None if key == "validation" else 0.0)
-        if type(value) not in (int, float) or not math.isfinite(value):
+        if type(value) not in (int, float) or not math.isfinite(value) or (key in _LOSSES[:2] and value < 0):
             return f"a run that trained has a finite {key}, found {value!r}"
+    for key in _LISTS:
+        values = record.get(key, [])
+        values = list(values.values()) if isinstance(values, dict) else values
+        if not isinstance(values, list) or not all(type(v) in (int, float) and 0 <= v < math.inf for v in values):
+            return f"expected finite numbers in {key}"
+    points = record["config"].get("steps", BASE.steps) // CURVE_EVERY
+    if record["outcome"] != "diverged" and len(record.get("curve", [0] * points)) != points:
+        return f"expected a curve of {points} points, found {len(record['curve'])}"
     return None
+
+
+def part(record: dict[str, Any], key: str) -> Any:
+    """What a run has under a key.
+
+    Raises:
+        ResultError: nothing.
+    """
+    if key not in record:
+        where = f"{record['arm']}/rate{record['rung']:+d}-seed{record['seed']}.json"
+        raise ResultError(f"the run lacks {key}", where=where, remedy="restore it, or remove it and run the arm again")
+    return record[key]
 
 
 def fits(record: dict[str, Any], arm: Arm) -> bool:

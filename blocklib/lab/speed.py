@@ -40,10 +40,14 @@ def load() -> dict[str, Any] | None:
     rows = found.get("arms") if isinstance(found, dict) else None
     if not isinstance(rows, dict):
         raise _broken("expected a measurement, a JSON object with its arms")
+    if type(found.get("rounds")) is not int or found["rounds"] < 2:
+        raise _broken(f"expected rounds, an integer above one, found {found.get('rounds')!r}")
     for ident, row in rows.items():
         values = [row.get(key) for key in _row([1, 1])] if isinstance(row, dict) else [None]
         if not all(type(value) in (int, float) and 0 < value < math.inf for value in values):
             raise _broken(f"arm {ident!r}: expected positive {', '.join(_row([1, 1]))}, found {row!r}")
+        if not row["low"] <= row["median"] <= row["high"]:
+            raise _broken(f"arm {ident!r}: expected low, median, high in this order, found {row!r}")
     return found
 
 

@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from blocklib.lab import results
-from blocklib.lab.arms import ARMS, BASE, COLLAPSE_MARGIN, SWEEP_SEED, VERDICT_SEEDS, Arm, ArmError, get, rate
+from blocklib.lab.arms import (
+    ARMS,
+    BASE,
+    COLLAPSE_MARGIN,
+    CURVE_EVERY,
+    SWEEP_SEED,
+    VERDICT_SEEDS,
+    Arm,
+    ArmError,
+    get,
+    rate,
+)
 from blocklib.problems import BlocklibError
 
 FILE = Path(__file__).with_name("summary.json")
@@ -64,7 +75,10 @@ def dumps(summary: dict[str, Any]) -> str:
 def load() -> dict[str, Any]:
     """The kept summary; raises :class:`SummaryError` where it cannot be read."""
     try:
-        return json.loads(FILE.read_text("utf-8"))
+        found = json.loads(FILE.read_text("utf-8"))
+        if not isinstance(found, dict) or not {"corpus", "line", "arms", "questions"} <= found.keys():
+            raise ValueError("expected a summary, a JSON object with corpus, line, arms and questions")
+        return found
     except (OSError, ValueError) as error:
         raise SummaryError(
             f"cannot be read: {error}", where=FILE.name, remedy="python -m blocklib lab summary"
@@ -132,15 +146,19 @@ def _arm(arm: Arm) -> dict[str, Any]:
         "losses": {str(seed): loss for seed, loss in found.losses.items()},
     }
     if kept:
-        row["first_gradients"] = {str(r["seed"]): max(r["gradient_norms"]) for r in kept if r["gradient_norms"]}
+        row["first_gradients"] = {
+            str(r["seed"]): max(norms) for r in kept if (norms := results.part(r, "gradient_norms"))
+        }
         row["gradient_norms"] = _columns([r["gradient_norms"] for r in kept])
-        row["curve"] = _columns([r["curve"] for r in kept])
+        row["curve"] = _columns([results.part(r, "curve") for r in kept])
     if trained:
-        row["similarity"] = {str(r["seed"]): r["similarity"] for r in trained}
-        parts = trained[0]["layer_gradients"]
-        row["layer_gradients"] = {part: {str(r["seed"]): r["layer_gradients"][part] for r in trained} for part in parts}
+        row["similarity"] = {str(r["seed"]): results.part(r, "similarity") for r in trained}
+        norms = {str(r["seed"]): results.part(r, "layer_gradients") for r in trained}
+        row["layer_gradients"] = {
+            name: {seed: parts.get(name) for seed, parts in norms.items()} for name in next(iter(norms.values()))
+        }
         if not arm.causal:
-            row["masked"] = {str(r["seed"]): r["validation_masked"] for r in trained}
+            row["masked"] = {str(r["seed"]): results.part(r, "validation_masked") for r in trained}
     return row
 
 
@@ -159,13 +177,14 @@ def _corpus() -> dict[str, Any]:
 def _line() -> dict[str, dict[str, int]]:
     """At every point of the curve, the runs that are still on the line of token frequencies, and those of them that
     have left it by the end; over all runs that came to their end."""
-    from blocklib.lab.training import CURVE_EVERY, subset_floor
+    from blocklib.lab.training import subset_floor
 
     line = subset_floor(BASE) - COLLAPSE_MARGIN
     whole = [run for arm in ARMS.values() for run in results.runs(arm) if run["outcome"] != "diverged"]
+    curves = [results.part(run, "curve") for run in whole]
     found = {}
-    for point in range(min(len(run["curve"]) for run in whole)):
-        on = [run for run in whole if run["curve"][point] > line]
+    for point in range(min(map(len, curves), default=0)):
+        on = [run for run, curve in zip(whole, curves, strict=True) if curve[point] > line]
         found[str((point + 1) * CURVE_EVERY)] = {"on": len(on), "left": sum(run["outcome"] == "trained" for run in on)}
     return found
 

@@ -18,10 +18,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from blocklib.lab import corpus
-from blocklib.lab.arms import COLLAPSE_MARGIN, Arm, rate, schedule
+from blocklib.lab.arms import COLLAPSE_MARGIN, CURVE_EVERY, Arm, rate, schedule
 from blocklib.lab.stack import Stack, build, generator, parameters
 
-CURVE_EVERY = 100  # steps between points of the validation curve
 CURVE_STRIDE = 11  # the curve reads every eleventh validation block: 128 of them, from all documents
 EARLY = 100  # steps whose gradient norm is kept one by one
 CHECKED = 20  # first steps whose loss is kept digit by digit, for the re-run

@@ -7,7 +7,7 @@ from functools import cache
 from math import sqrt
 
 from blocklib.lab.arms import BASE, VERDICT_SEEDS, Arm, get
-from blocklib.lab.figures import decimals, signed
+from blocklib.lab.figures import decimals, interval
 from blocklib.lab.power import t_quantile
 from blocklib.lab.questions import QUESTIONS, Outcome, outcome
 from blocklib.lab.statistics import LEVEL, MARGIN, Comparison, compare, holm
@@ -54,8 +54,8 @@ def judge(question: str) -> tuple[Verdict, ...]:
 
 
 def digits(comparison: Comparison) -> int:
-    """Decimals of the mean and of its interval, see :func:`~blocklib.lab.figures.decimals`."""
-    return decimals(comparison.sd / sqrt(comparison.pairs), comparison.low, comparison.high)
+    """Decimals of the mean, see :func:`~blocklib.lab.figures.decimals`."""
+    return decimals(comparison.sd / sqrt(comparison.pairs))
 
 
 def within(comparison: Comparison) -> tuple[float, float]:
@@ -79,8 +79,8 @@ def _sentence(verdict: Verdict) -> Text:
     assert found is not None
     places, other = digits(found), named(verdict.second.arm)
     ends = within(found) if verdict.kind == "same" else (found.low, found.high)
-    low, high = (signed(end, places) for end in ends)
-    interval = (
+    low, high = interval(*ends, places)
+    said_interval = (
         Text(
             f"（两个单侧检验的 90% 区间：{low} 到 {high}）",
             f" (90% interval of the two one-sided tests: {low} to {high})",
@@ -98,7 +98,7 @@ def _sentence(verdict: Verdict) -> Text:
         said = Text(f"与{other.zh}相同，误差不出 ±{MARGIN} nat", f"the same as {other.en} within ±{MARGIN} nats")
     else:
         said = Text(f"与{other.zh}相比，没有显出差别", f"no difference shown against {other.en}")
-    return Text(f"{first.zh}：{said.zh}{interval.zh}。", f"{first.en}: {said.en}{interval.en}.")
+    return Text(f"{first.zh}：{said.zh}{said_interval.zh}。", f"{first.en}: {said.en}{said_interval.en}.")
 
 
 def _running(verdict: Verdict) -> Text:

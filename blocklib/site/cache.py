@@ -16,6 +16,7 @@ from blocklib.facts import fingerprint
 PACKAGES = (
     "torch", "numpy", "matplotlib", "plotly",
     "mkdocs", "mkdocs-material", "markdown", "markdown-exec", "pymdown-extensions", "pygments", "griffelib",
+    "tokenizers", "safetensors",
 )  # fmt: skip
 KEEP = 6000  # entries; about ten editions of the whole site
 

@@ -116,7 +116,7 @@ def bare_time(whole: bool) -> float:
 
     中文：没有噪声的时间。
     """
-    return Fraction(3, 2) if whole else 1.5
+    return Fraction(3, 2) if whole else Measured(1.5, 0)
 
 
 @fact()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from hashlib import sha256
 from itertools import count
 
@@ -24,6 +25,7 @@ SMALL = replace(REFERENCE, id="small", layout="AFAF", vocab_size=1024, d_model=3
 def quick(monkeypatch):
     monkeypatch.setattr(training, "CURVE_STRIDE", 400)
     monkeypatch.setattr(reference, "CURVE_EVERY", 5)
+    monkeypatch.setattr(reference, "COLLAPSE_MARGIN", -9)  # the stand-in learns next to nothing
     monkeypatch.setattr(reference, "THREADS", 1)  # two that wait for each other take minutes on a busy machine
     threads = torch.get_num_threads()
     yield
@@ -43,6 +45,7 @@ def straight(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "CURVE_STRIDE", 400)
         patch.setattr(reference, "CURVE_EVERY", 5)
+        patch.setattr(reference, "COLLAPSE_MARGIN", -9)
         patch.setattr(reference, "THREADS", 1)
         said = list(reference.train(SMALL, folder / "out", folder / "state.pt"))
     assert not (folder / "state.pt").exists()
@@ -169,14 +172,20 @@ def test_kept_weights_are_those_of_the_record():
     assert record["parameters"] == sum(p.numel() for p in model.parameters()) == 3_688_704
     assert record["tokens"] == REFERENCE.steps * REFERENCE.batch * REFERENCE.seq_len
     assert record["passes"] == pytest.approx(record["tokens"] / len(corpus.tokens(2048).training), abs=0.01)
-    inputs, targets = training.validation_blocks(REFERENCE, 8)
+    assert (record["seed"], record["rate"]) == (reference.SEED, training.rate(reference.RUNG))
+    # CURVE_EVERY is another in these tests
+    assert len(record["curve"]) == len(record["training"]) == REFERENCE.steps // record["curve_every"] == 32
+    blocks = training.validation_blocks(REFERENCE)
+    inputs, targets = (part[:: len(part) // 8][:8] for part in blocks)
     with torch.no_grad():
-        losses = [
-            torch.nn.functional.cross_entropy(model(ids).flatten(0, 1), wanted.flatten()).item()
-            for ids, wanted in zip(inputs.split(8), targets.split(8), strict=True)
-        ]
-    assert len(inputs) > 60, "pieces enough for the mean to be near the whole"
-    assert sum(losses) / len(losses) == pytest.approx(record["validation"], abs=4 * 8**0.5 * record["validation_error"])
+        losses = torch.nn.functional.cross_entropy(model(inputs).transpose(1, 2), targets, reduction="none").mean(1)
+    assert losses.tolist() == pytest.approx(record["pieces"], abs=2e-4)
+    mean, error = losses.mean().item(), losses.std().item() / 8**0.5
+    assert abs(mean - record["validation"]) < 4 * error, "these pieces are like the whole"
+    assert 3 < error / record["validation_error"] < 30, "and there are many more of them"
+    whole = corpus.tokens(2048)
+    bits = record["validation"] * len(whole.validation) / whole.validation_bytes / math.log(2)
+    assert record["bits_per_byte"] == pytest.approx(bits, abs=1e-4)
 
 
 def test_lines_of_the_record_are_those_of_the_corpus():
@@ -205,7 +214,7 @@ def test_gates_stand_where_the_lesson_says():
         def look(part, given, _, found=shares[name]):
             gate, value = (half(given[0]).flatten(0, 1) for half in (part.gate, part.up))
             written = (torch.nn.functional.silu(gate) * value).abs()
-            one_sided = ((gate < 0).all(0) | (gate > 0).all(0)).sum()
+            one_sided = ((gate < 0).all(0) | (gate >= 0).all(0)).sum()
             found.append(
                 [float((gate < 0).float().mean()), int(one_sided), float(written[gate < 0].sum() / written.sum())]
             )
@@ -228,6 +237,39 @@ def fresh(model):
             if weight.dim() > 1:
                 weight.normal_(0, 0.02, generator=g)
     return model
+
+
+def test_a_model_that_has_learned_nothing_is_not_written(tmp_path, monkeypatch):
+    """Good weights are not given up for it, whether it learned nothing or its loss is no number."""
+    (tmp_path / "model.safetensors").write_bytes(b"good")
+    monkeypatch.setattr(reference, "COLLAPSE_MARGIN", 0.1)
+    for factor in (1.0, float("nan")):
+        run = reference._Run(SMALL, tmp_path / "none.pt")
+        with torch.no_grad():
+            run.model.embed.weight.mul_(factor)
+        with pytest.raises(reference.StateError, match="small: the model has learned nothing.*nothing was written"):
+            reference.write(run, tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["model.safetensors"]
+    with pytest.raises(reference.StateError, match="the loss is nan at step 0"):
+        run.advance(*next(training.batches(SMALL, 0)))
+
+
+@pytest.mark.parametrize("spoil", ["model", "opt", "step", "config", "far", "shape", "list"])
+def test_a_state_that_misses_something_is_named(tmp_path, spoil):
+    state = tmp_path / "state.pt"
+    run = reference._Run(SMALL, state)
+    run.keep()
+    kept = torch.load(state, weights_only=True)
+    if spoil == "far":
+        kept["step"] = 15
+    elif spoil == "shape":
+        kept["model"]["embed.weight"] = torch.zeros(3)
+    else:
+        kept.pop(spoil, None)
+    torch.save([1, 2] if spoil == "list" else kept, state)
+    with pytest.raises(reference.StateError, match=r"state\.pt: the state cannot be read.*begin anew") as error:
+        reference._Run(SMALL, state)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off"])

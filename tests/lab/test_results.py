@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from blocklib.lab import results, summary
-from blocklib.lab.arms import BASE
+from blocklib.lab import corpus, results, summary
+from blocklib.lab.arms import ARMS, BASE
 from blocklib.lab.results import ResultError
 
 RUN = {"arm": "base", "rung": 1, "seed": 3, "outcome": "trained", "validation": 3.3, "config": BASE.config()}
@@ -52,6 +52,14 @@ def test_broken_file_is_named(kept, content):
         {"validation_masked": None},
         {"outcome": "Trained"},
         {"outcome": "gone"},
+        {"validation": -3.3},
+        {"arm": "gelu"},
+        {"rate": 0.5},
+        {"curve": []},
+        {"curve": [3.4] * 9 + [float("nan")]},
+        {"curve": ["3.4"] * 10},
+        {"gradient_norms": [1.0, float("inf")]},
+        {"layer_gradients": {"embed": None}},
         {"seed": 2},
         {"rung": 0},
         {"config": None},
@@ -76,10 +84,33 @@ def test_copy_is_not_counted_twice(kept, name):
         results.runs(BASE, root)
 
 
-@pytest.mark.parametrize("content", [None, "", "{"])
+@pytest.mark.parametrize("content", [None, "", "{", "{}", "[]"])
 def test_summary_that_cannot_be_read_says_so(monkeypatch, tmp_path, content):
     monkeypatch.setattr(summary, "FILE", tmp_path / "summary.json")
     if content is not None:
         summary.FILE.write_text(content)
     with pytest.raises(summary.SummaryError, match=r"summary\.json: cannot be read.*lab summary"):
         summary.load.__wrapped__()
+
+
+def test_kept_runs_were_trained_on_the_recorded_text():
+    for runs in results.everything().values():
+        assert {run["environment"]["corpus"] for run in runs} == {corpus.about()["sha256"]}
+
+
+@pytest.mark.parametrize("key", ["gradient_norms", "curve", "similarity", "layer_gradients"])
+def test_a_run_without_a_part_is_named(monkeypatch, key):
+    whole = {ident: results.runs(arm) for ident, arm in ARMS.items()}
+    broken = next(run for run in whole["base"] if run["seed"] == 3)
+    monkeypatch.setattr(results, "runs", lambda arm, root=None: whole[arm.id])
+    del broken[key]
+    with pytest.raises(ResultError, match=rf"base/rate\+1-seed3\.json: the run lacks {key}"):
+        summary.make()
+
+
+def test_no_runs_yet_make_a_summary(monkeypatch, tmp_path):
+    """Whoever starts afresh and stops before the first run has ended."""
+    monkeypatch.setattr(results, "runs", lambda arm, root=None: [])
+    monkeypatch.setattr(results, "read", lambda *job: None)
+    made = summary.make()
+    assert made["line"] == {} and not any(row["complete"] for row in made["arms"].values())

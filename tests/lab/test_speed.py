@@ -78,11 +78,17 @@ def test_file_keeps_the_measurement(tmp_path, monkeypatch):
         ('{"arms": {', "cannot be read"),
         ("[1]", "expected a measurement, a JSON object with its arms"),
         ('{"rounds": 3}', "expected a measurement"),
-        ('{"arms": {"base": 1}}', "arm 'base': expected positive median, low, high, found 1"),
-        ('{"arms": {"base": {"median": 1, "low": 1}}}', "arm 'base'"),
-        ('{"arms": {"base": {"median": NaN, "low": 1, "high": 1}}}', "arm 'base'"),
-        ('{"arms": {"base": {"median": "1", "low": 1, "high": 1}}}', "arm 'base'"),
-        ('{"arms": {"base": {"median": 0, "low": 0, "high": 0}}}', "arm 'base'"),
+        ('{"arms": {}}', "expected rounds, an integer above one, found None"),
+        ('{"arms": {}, "rounds": 0}', "expected rounds"),
+        (
+            '{"rounds": 3, "arms": {"base": {"median": 1, "low": 2, "high": 3}}}',
+            "arm 'base': expected low, median, high in this order",
+        ),
+        ('{"rounds": 3, "arms": {"base": 1}}', "arm 'base': expected positive median, low, high, found 1"),
+        ('{"rounds": 3, "arms": {"base": {"median": 1, "low": 1}}}', "arm 'base'"),
+        ('{"rounds": 3, "arms": {"base": {"median": NaN, "low": 1, "high": 1}}}', "arm 'base'"),
+        ('{"rounds": 3, "arms": {"base": {"median": "1", "low": 1, "high": 1}}}', "arm 'base'"),
+        ('{"rounds": 3, "arms": {"base": {"median": 0, "low": 0, "high": 0}}}', "arm 'base'"),
     ],
 )
 def test_a_broken_file_is_one_line(tmp_path, monkeypatch, text, says):
@@ -117,6 +123,7 @@ def test_kept_measurement_is_of_todays_arms():
     if kept is None:
         assert not speed.FILE.exists()
         return
+    assert (kept["rounds"], kept["steps"]) == (speed.ROUNDS, speed.STEPS)
     assert set(kept["arms"]) == set(ARMS), "the arms are others by now: python -m blocklib lab speed"
     assert kept["arms"]["base"]["median"] == pytest.approx(1, abs=0.03), "the control: the base against itself"
     assert all(0 < row["low"] <= row["median"] <= row["high"] for row in kept["arms"].values())

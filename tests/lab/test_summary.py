@@ -18,7 +18,11 @@ from blocklib.lab.arms import ARMS, VERDICT_SEEDS, ArmError
 def test_kept_summary_is_that_of_the_runs():
     made = json.loads(summary.dumps(summary.make()))
     kept = json.loads(summary.FILE.read_text("utf-8"))
-    assert made["corpus"] == pytest.approx(kept["corpus"])
+    counts = ("training_tokens", "validation_tokens")
+    assert made["corpus"] == pytest.approx(kept["corpus"]) and all(
+        made["corpus"][k] == kept["corpus"][k] for k in counts
+    )
+    assert made["line"] == kept["line"] and made["questions"].keys() == kept["questions"].keys()
     assert made["arms"] == kept["arms"], "python -m blocklib lab summary"
     for question, rows in made["questions"].items():
         for new, old in zip(rows, kept["questions"][question], strict=True):

@@ -103,27 +103,32 @@ def test_no_more_digits_than_the_site_allows_a_measured_number():
         found = verdict.comparison
         error = found.sd / sqrt(found.pairs)
         places, allowed = digits(found), Measured(abs(found.mean), error)
-        ends = [round(abs(end), places - 1) for end in (found.low, found.high)]
-        if found.low * found.high > 0 and 0 in ends:
-            continue  # the one digit more that keeps an end from reading as zero
         assert held_to(read(f"{abs(found.mean):.{places}f}"), allowed) is None
         assert "more digits" in held_to(read(f"{abs(found.mean):.{places + 1}f}"), allowed)
 
 
-def test_an_end_near_zero_gets_one_digit_more():
+def test_an_interval_without_zero_never_reads_as_ending_there():
     rng = np.random.default_rng(7)
     longer = 0
-    for _ in range(3000):
+    for _ in range(1200):
         sd = 10 ** rng.uniform(-3, -1)
         verdict = judged(float(rng.uniform(0.8, 1.0) * sd), sd)
         if verdict.kind != "differs":
             continue
         found, places = verdict.comparison, digits(verdict.comparison)
-        plain = digits(Comparison(found.mean, found.sd, 1, 2, 0, 0, 0, 8))
-        assert (places == plain + 1) == (round(found.low, plain) == 0)
-        longer += places > plain
-        assert re.search(rf"interval before correction: \+0\.\d{{{places}}} to \+", verdict.sentence.en)
-    assert longer > 100
+        ends = re.search(r"interval before correction: \+(\S+) to \+([\d.]+)", verdict.sentence.en).groups()
+        assert [float(end) for end in ends] == pytest.approx([found.low, found.high], abs=0.51 * 10**-places)
+        assert float(ends[0]) > 0 and len(ends[0]) == len(ends[1])
+        assert (len(ends[0]) > places + 2) == (round(found.low, places) == 0)
+        longer += len(ends[0]) > places + 2
+    assert longer > 40
+
+
+def test_no_kept_verdict_prints_an_end_as_zero():
+    for question in verdicts.QUESTIONS:
+        for verdict in verdicts.judge(question):
+            if (found := verdict.comparison) is not None and found.low * found.high > 0:
+                assert not re.search(r"[+−]0\.0+(?!\d)", verdict.sentence.en), verdict.sentence.en
 
 
 def test_sameness_never_shows_an_interval_beyond_its_margin():

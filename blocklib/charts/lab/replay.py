@@ -71,6 +71,10 @@ def drawn(ident: str, key: str, role: str, first: int, step: int) -> list[Series
         range_ = Text(f"{name.zh}，各种子的范围", f"{name.en}, range over seeds")
         thin = role if key == "curve" else "line-2"
         made.append(Series(range_, x=[v for v in x for _ in (0, 1)], y=ends, mark="links", role=thin))
+    if key == "curve" and summary.arm(ident)["lost"]:  # what trained and what did not have no common level
+        lowest = Text(f"{name.zh}，最低", f"{name.en}, lowest")
+        made.append(Series(lowest, x=x, y=low, mark="line", role=role, dash=False))
+        middle = high
     return [*made, Series(name, x=x, y=middle, mark="line", role=role, dash=False, end=name)]
 
 
@@ -94,7 +98,8 @@ def curve(arm: str, reference: str) -> tuple[Chart, Text, Table]:
     ends, cells = [], []
     for ident in (arm, reference):
         found = band(ident, "curve")
-        cells.append(found)
+        mixed = found is not None and summary.arm(ident)["lost"]
+        cells.append((found[0], [None] * len(found[0]), found[2]) if mixed else found)
         if found is None:
             ends.append(Text(f"{quoted(ident).zh}（{how_far(ident).zh}）", f"{quoted(ident).en} ({how_far(ident).en})"))
             continue
@@ -267,7 +272,7 @@ def sides(found: list[Band | None], k: int, digits: int) -> list[str]:
         if each is None or k >= len(each[1]):
             cells += [NONE, NONE]
         else:
-            low, middle, high = (f"{side[k]:.{digits}f}" for side in each)
+            low, middle, high = (NONE if side[k] is None else f"{side[k]:.{digits}f}" for side in each)
             cells += [middle, f"{low}–{high}"]
     return cells
 
