@@ -199,9 +199,8 @@ def write(run: _Run, folder: Path) -> dict[str, Any]:
         "parameters": parameters(arm),
         "validation": round(loss, 5),
         "validation_error": round(float(losses.std() / len(losses) ** 0.5), 5),
-        "pieces": [
-            round(float(each), 5) for each in losses[:: len(losses) // 8][:8]
-        ],  # of all documents, for a quick check
+        # eight pieces from all over the text, for a quick check
+        "pieces": [round(float(each), 5) for each in losses[:: len(losses) // 8][:8]],
         "bits_per_byte": round(loss * len(data.validation) / data.validation_bytes / math.log(2), 5),
         "unigram_floor": round(corpus.unigram_floor(arm.vocab_size), 4),
         "bigram_floor": round(corpus.bigram_floor(arm.vocab_size), 4),

@@ -105,7 +105,7 @@ def part(record: dict[str, Any], key: str) -> Any:
     """What a run has under a key.
 
     Raises:
-        ResultError: nothing.
+        ResultError: it has nothing there.
     """
     if key not in record:
         where = f"{record['arm']}/rate{record['rung']:+d}-seed{record['seed']}.json"
