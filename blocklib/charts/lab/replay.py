@@ -71,7 +71,8 @@ def drawn(ident: str, key: str, role: str, first: int, step: int) -> list[Series
         range_ = Text(f"{name.zh}，各种子的范围", f"{name.en}, range over seeds")
         thin = role if key == "curve" else "line-2"
         made.append(Series(range_, x=[v for v in x for _ in (0, 1)], y=ends, mark="links", role=thin))
-    if key == "curve" and summary.arm(ident)["lost"] and summary.arm(ident)["losses"]:  # what trained and what did not have no common level
+    row = summary.arm(ident)
+    if key == "curve" and row["lost"] and row["losses"]:  # what trained and what did not have no common level
         lowest = Text(f"{name.zh}，最低", f"{name.en}, lowest")
         made.append(Series(lowest, x=x, y=low, mark="line", role=role, dash=False))
         middle = high
