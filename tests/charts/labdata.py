@@ -63,7 +63,7 @@ def arm_row(out: Outcome) -> dict[str, Any]:
         }
         if arm.place == "post":
             row["sweep"][str(arm.first_rung + 1)] = None
-        points = 3 if not out.losses else 10
+        points = 10  # a lost run goes on to its end
         middle = [round(end + 2.4 * math.exp(-k / 2.5), 4) if out.losses else 5.97 for k in range(points)]
         wide = [draw.uniform(0.01, 0.05) for _ in middle]
         row["curve"] = {

@@ -121,16 +121,28 @@ def test_speed_joins_the_sentence_once_measured():
 
 
 def test_lost_runs_are_shown_as_lost_and_never_averaged():
-    with staged("all"):
+    with staged("all") as shown:
         walk = common.pairs()
         never, sometimes = (next(k for k, p in enumerate(walk) if p[1] == arm) for arm in (NEVER, SOMETIMES))
         state = load("lab-replay").state(pair=never, view="seeds")
         assert {row[1] for row in state.table.rows} == {"—"} and {row[3] for row in state.table.rows} == {"—"}
         assert "nothing to compare" in state.sentence.en
         state = load("lab-replay").state(pair=never)
-        assert "stands between **5." in state.sentence.en and "after 300 steps" in state.sentence.en
+        assert "stands between **5." in state.sentence.en and "after 1,000 steps" in state.sentence.en
         assert "8 of which did not train" in state.sentence.en
-        assert [row[1] for row in state.table.rows][3:] == ["—"] * 7
+        for at, arm in ((never, NEVER), (sometimes, SOMETIMES)):
+            state = load("lab-replay").state(pair=at)
+            label, top = ARMS[arm].label, replay.reach("curve", False)[1]
+            kept = {
+                side: [min(round(v, 3), top) for v in values] for side, values in shown["arms"][arm]["curve"].items()
+            }
+            assert {row[1] for row in state.table.rows} == {"—"} and "—" not in {row[2] for row in state.table.rows}
+            lines = [series for series in state.chart.series if series.mark == "line" and label.en in series.name.en]
+            drawn = [list(series.y) for series in lines]
+            assert drawn == [kept[side] for side in (("low", "high") if arm == SOMETIMES else ("high",))]
+            assert kept["mean"] not in drawn
+        state = load("lab-replay").state(pair=next(k for k, p in enumerate(walk) if p[1] == "gelu"))
+        assert "—" not in {row[1] for row in state.table.rows}, "control: an arm that lost nothing has a mean"
         state = load("lab-replay").state(pair=sometimes, view="seeds")
         assert [row[1] for row in state.table.rows][:3] == ["—"] * 3 and "nothing is averaged" in state.sentence.en
         assert '"no norm" (**8 seeds' in state.sentence.en, "no mean beside it"
@@ -218,4 +230,4 @@ def test_charts_read_the_standard_part_of_the_lab_alone():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-    assert replay.EVERY * 10 == ARMS["base"].steps and len(rate_sweep.OTHERS) == len(ARMS) - 1
+    assert replay.CURVE_EVERY * 10 == ARMS["base"].steps and len(rate_sweep.OTHERS) == len(ARMS) - 1

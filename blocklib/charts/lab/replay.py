@@ -20,12 +20,11 @@ from blocklib.charts.lab.common import (
     waiting,
 )
 from blocklib.lab import report, summary
-from blocklib.lab.arms import VERDICT_SEEDS, get
+from blocklib.lab.arms import CURVE_EVERY, VERDICT_SEEDS, get
 from blocklib.lab.figures import signed
 from blocklib.lab.questions import QUESTIONS
 from blocklib.text import Text
 
-EVERY = 100  # steps between points of the kept curves
 TENS = 10  # steps that one row of the table of gradient norms covers
 Band = tuple[list[float], list[float], list[float]]
 VIEWS = (
@@ -71,21 +70,26 @@ def drawn(ident: str, key: str, role: str, first: int, step: int) -> list[Series
         range_ = Text(f"{name.zh}，各种子的范围", f"{name.en}, range over seeds")
         thin = role if key == "curve" else "line-2"
         made.append(Series(range_, x=[v for v in x for _ in (0, 1)], y=ends, mark="links", role=thin))
-    row = summary.arm(ident)
-    if key == "curve" and row["lost"] and row["losses"]:  # what trained and what did not have no common level
-        lowest = Text(f"{name.zh}，最低", f"{name.en}, lowest")
-        made.append(Series(lowest, x=x, y=low, mark="line", role=role, dash=False))
+    if key == "curve" and not averaged(ident):  # the highest run in place of a mean, and the lowest beside it
+        if summary.arm(ident)["losses"]:
+            lowest = Text(f"{name.zh}，最低", f"{name.en}, lowest")
+            made.append(Series(lowest, x=x, y=low, mark="line", role=role, dash=False))
         middle = high
     return [*made, Series(name, x=x, y=middle, mark="line", role=role, dash=False, end=name)]
 
 
+def averaged(ident: str) -> bool:
+    """Whether an arm's losses have a mean: what trained and what did not have no common level."""
+    return not summary.arm(ident)["lost"]
+
+
 def curve(arm: str, reference: str) -> tuple[Chart, Text, Table]:
     """Validation loss along the runs."""
-    floors, last = summary.load()["corpus"], EVERY * 10
+    floors, last = summary.load()["corpus"], CURVE_EVERY * 10
     low, roof = reach("curve", get(arm).causal and get(reference).causal)
     idle = [ident for ident in (arm, reference) if band(ident, "curve") is None]
     # What has nothing to draw is named above, and so is a curve that ends there.
-    crowded = idle or any(summary.arm(ident)["lost"] for ident in (arm, reference))
+    crowded = idle or not all(map(averaged, (arm, reference)))
     high = roof + (0.25 if crowded else 0.08) * (roof - low)
     series = [
         Series(word, x=[], y=[floors[key]], mark="rule", role="c0", end=word)
@@ -94,18 +98,19 @@ def curve(arm: str, reference: str) -> tuple[Chart, Text, Table]:
             ("bigram_floor", Text("只看前一个 token", "one token back")),
         )
     ]
-    made = [*drawn(reference, "curve", REFERENCE, EVERY, EVERY), *drawn(arm, "curve", ARM, EVERY, EVERY)]
+    steps = (CURVE_EVERY, CURVE_EVERY)
+    made = [*drawn(reference, "curve", REFERENCE, *steps), *drawn(arm, "curve", ARM, *steps)]
     series += [*made, *waiting(idle, 4, [high - (high - low) * share for share in (0.04, 0.11)])]
     ends, cells = [], []
     for ident in (arm, reference):
         found = band(ident, "curve")
-        mixed = found is not None and summary.arm(ident)["lost"]
-        cells.append((found[0], [None] * len(found[0]), found[2]) if mixed else found)
+        cells.append(found)
         if found is None:
             ends.append(Text(f"{quoted(ident).zh}（{how_far(ident).zh}）", f"{quoted(ident).en} ({how_far(ident).en})"))
             continue
-        where, lost = EVERY * len(found[1]), summary.arm(ident)["lost"]
-        if lost:  # what trained and what did not have no common level
+        where = CURVE_EVERY * len(found[1])
+        if not averaged(ident):
+            cells[-1] = (found[0], [None] * len(found[1]), found[2])
             low_end, high_end = (f"**{side[-1]:.2f}**" for side in (found[0], found[2]))
             all_ = Text(f"介于 {low_end} 与 {high_end} 之间", f"between {low_end} and {high_end}")
             level = Text(f"都是 {low_end}", f"at {low_end} in every run") if low_end == high_end else all_
@@ -126,7 +131,7 @@ def curve(arm: str, reference: str) -> tuple[Chart, Text, Table]:
         f"验证损失（取每第十一段，nat/token）：{ends[0].zh}，{ends[1].zh}。",
         f"Validation loss, every eleventh piece, in nats a token: {ends[0].en}; {ends[1].en}.",
     )
-    table = [(num(step), *sides(cells, k, 3)) for k, step in enumerate(range(EVERY, last + 1, EVERY))]
+    table = [(num(step), *sides(cells, k, 3)) for k, step in enumerate(range(CURVE_EVERY, last + 1, CURVE_EVERY))]
     chart = Chart(
         series,
         height=300,
