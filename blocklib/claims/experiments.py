@@ -43,7 +43,7 @@ class Lab:
             arms = {ident: {"complete": row["complete"], "lost": row["lost"]} for ident, row in data["arms"].items()}
             return cls(arms, {(row["first"], row["second"]): row for row in rows if row["kind"]})
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"no summary of the lab: {type(error).__name__} {error}") from None
+            raise ValueError(f"not the lab's summary: {type(error).__name__}: {error}") from None
 
 
 def check(root: Path, registry: Registry) -> Iterator[Problem]:
@@ -55,7 +55,7 @@ def check(root: Path, registry: Registry) -> Iterator[Problem]:
     except FileNotFoundError:
         pass
     except ValueError as error:
-        yield Problem(SUMMARY, getattr(error, "lineno", 0), f"not valid JSON: {error}")
+        yield Problem(SUMMARY, getattr(error, "lineno", 0), f"cannot be read: {error}")
         return
     for claim in claims:
         line = registry.line(claim, "experiments")

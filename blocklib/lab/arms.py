@@ -19,8 +19,6 @@ SWEEP_SEED = 0  # chooses the rate and takes part in no verdict
 BASE_RATE, RATE_STEP, LAST_SHARE = 2e-3, 1.5, 0.1
 CURVE_EVERY = 100  # steps between points of the validation curve
 COLLAPSE_MARGIN = 0.1  # nats below token frequencies that count as having learned something
-
-
 CHOICES = {
     "place": ("pre", "post", "none"),
     "norm": ("rms", "rms0", "layer"),
@@ -41,10 +39,8 @@ class Arm:
         id: name of the arm; a promise, since pages and results cite it.
         label: what the reader sees.
         layout: sublayers in order.
-        place: where the norm stands: ``pre``, ``post`` or ``none``.
-        norm: ``rms``, ``rms0`` (gain 1 + w) or ``layer``.
-        ffn: ``swiglu``, ``gelu``, ``relu`` or ``relu2``.
-        attention: ``plain``, ``tied-qk``, ``tied-kv``, ``shared-q`` or ``gated``.
+        place, norm, ffn, attention: one of :data:`CHOICES` each: where the norm stands and which it is (``rms0`` has the
+            gain 1 + w), which FFN, which attention.
         skip, ffn_write: factors on the residual path and on what FFNs write.
         shared: whether one attention and one FFN serve every place of the layout.
         causal: whether attention is masked in training.
@@ -54,6 +50,9 @@ class Arm:
         first_rung: middle of the rates tried first, in steps of 1.5 from 2e-3.
         grid: further rungs of the sweep, for a table that crosses arms with rates; tried before an arm's own rate is
             chosen, and chosen only where the sweep reaches them.
+
+    Raises:
+        ArmError: fields that are unknown, too small or at odds; all of them at once.
     """
 
     id: str

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
@@ -22,13 +21,14 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from blocklib.lab import results
 from blocklib.lab.arms import BASE, COLLAPSE_MARGIN, Arm, rate, schedule
 from blocklib.problems import BlocklibError
 from blocklib.text import Text
 
 FOLDER = Path(__file__).parent / "data" / "reference"
 STATE = Path(__file__).parents[2] / ".cache" / "lab" / "reference.pt"
-RECORD, WEIGHTS = "record.json", "model.safetensors"
+RECORD = "record.json"
 THREADS, KEEP_SECONDS, CURVE_EVERY = 2, 180.0, 250
 SEED, RUNG = 0, 0  # the rate is the base recipe's 2e-3: a run this long is not swept
 
@@ -177,17 +177,15 @@ def write(run: _Run, folder: Path) -> dict[str, Any]:
         StateError: the model has learned nothing, see :data:`~blocklib.lab.arms.COLLAPSE_MARGIN`; what the folder held stays.
     """
     import torch
-    from safetensors.torch import save
 
-    from blocklib.lab import corpus, training
+    from blocklib.lab import checkpoint, corpus, training
     from blocklib.lab.stack import parameters
 
     arm, model = run.arm, run.model
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(weight.half())
-    tensors = {theirs(name): weight.detach().half() for name, weight in model.named_parameters()}
-    raw = save(tensors, metadata={"format": "pt"})
+    raw = checkpoint.weights(model)
     losses = training.block_losses(model, training.validation_blocks(arm))
     loss = float(losses.mean())
     if not loss < corpus.unigram_floor(arm.vocab_size) - COLLAPSE_MARGIN:
@@ -217,63 +215,6 @@ def write(run: _Run, folder: Path) -> dict[str, Any]:
         "sha256": sha256(raw).hexdigest(),
         "bytes": len(raw),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / WEIGHTS).write_bytes(raw)
-    shutil.copyfile(corpus.DATA / f"tokenizer-{arm.vocab_size}.json", folder / "tokenizer.json")
-    _json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": corpus.END})
-    _json(folder / "config.json", llama_config(arm))
-    lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in record.items())
-    (folder / RECORD).write_text(f"{{\n{lines}\n}}\n", "utf-8")
+    checkpoint.write(folder, arm, raw)
+    (folder / RECORD).write_text(results.lines(record), "utf-8")
     return record
-
-
-def _json(file: Path, data: dict[str, Any]) -> None:
-    file.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-
-
-_PARTS = {"attention": "self_attn", "ffn": "mlp", "attention_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}  # fmt: skip
-
-
-def theirs(name: str) -> str:
-    """The name of one of our parameters in Llama's layout: ``attention.2.q.weight`` is ``model.layers.2.self_attn.q_proj.weight``."""
-    kind, *rest = name.split(".")
-    if kind == "embed":
-        return "model.embed_tokens.weight"
-    if kind == "final_norm":
-        return "model.norm.weight"
-    part = f"{rest[1]}_proj." if rest[1] != "gain" else ""
-    return f"model.layers.{rest[0]}.{_PARTS[kind]}.{part}weight"
-
-
-def llama_config(arm: Arm) -> dict[str, Any]:
-    """``config.json`` of an arm that has Llama's design.
-
-    Raises:
-        ValueError: an arm of another design.
-    """
-    plain = replace(BASE, id=arm.id, label=arm.label, layout=arm.layout, vocab_size=arm.vocab_size, d_model=arm.d_model,
-                    n_heads=arm.n_heads, n_kv_heads=arm.n_kv_heads, d_ff=arm.d_ff, steps=arm.steps, batch=arm.batch,
-                    seq_len=arm.seq_len, warmup=arm.warmup)  # fmt: skip
-    layers = arm.layout.count("A")
-    if plain.config() != arm.config() or arm.layout != "AF" * layers:
-        raise ValueError(f"arm {arm.id!r} is not of Llama's design")
-    return {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "vocab_size": arm.vocab_size,
-        "hidden_size": arm.d_model,
-        "intermediate_size": arm.d_ff,
-        "num_hidden_layers": layers,
-        "num_attention_heads": arm.n_heads,
-        "num_key_value_heads": arm.n_kv_heads,
-        "head_dim": arm.d_model // arm.n_heads,
-        "hidden_act": "silu",
-        "max_position_embeddings": arm.seq_len,
-        "rms_norm_eps": 1e-6,
-        "rope_theta": 10000.0,
-        "attention_bias": False,
-        "mlp_bias": False,
-        "tie_word_embeddings": True,
-        "eos_token_id": 0,
-        "dtype": "float16",
-    }

@@ -21,6 +21,7 @@ RESULTS = Path(__file__).parent / "results"
 OUTCOMES = ("trained", "collapsed", "diverged")
 _NAME = re.compile(r"rate([+-]\d+)-seed(\d+)\.json\Z")
 _LOSSES = ("validation", "validation_masked", "similarity", "bits_per_byte")
+_REMEDY = "restore it, or remove it and run the arm again"
 _LISTS = ("first_losses", "gradient_norms", "training", "curve", "layer_gradients")
 
 
@@ -37,11 +38,15 @@ def write(record: dict[str, Any], arm: Arm, root: Path = RESULTS) -> Path:
     """Keep one run, whole or not at all."""
     target = path(arm, record["rung"], record["seed"], root)
     target.parent.mkdir(parents=True, exist_ok=True)
-    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in record.items()]
     draft = target.with_suffix(f".{os.getpid()}.tmp")
-    draft.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+    draft.write_text(lines(record), "utf-8")
     os.replace(draft, target)
     return target
+
+
+def lines(record: dict[str, Any]) -> str:
+    """A record as text, one key a line, so that a change shows in a diff where it is."""
+    return "{\n" + ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in record.items()) + "\n}\n"
 
 
 def read(arm: Arm, rung: int, seed: int, root: Path = RESULTS) -> dict[str, Any] | None:
@@ -59,7 +64,7 @@ def read(arm: Arm, rung: int, seed: int, root: Path = RESULTS) -> dict[str, Any]
 
 def _load(file: Path) -> dict[str, Any]:
     """A kept file as it stands, once it is what its name says: a mean must never take in a loss that is none."""
-    where, remedy = f"{file.parent.name}/{file.name}", "restore it, or remove it and run the arm again"
+    where, remedy = f"{file.parent.name}/{file.name}", _REMEDY
     try:
         record = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:
@@ -101,16 +106,19 @@ def _fault(record: Any, file: Path) -> str | None:
     return None
 
 
-def part(record: dict[str, Any], key: str) -> Any:
-    """What a run has under a key.
+def part(record: dict[str, Any], *keys: str) -> Any:
+    """What a run has under a key, or under a key of what it has there.
 
     Raises:
         ResultError: it has nothing there.
     """
-    if key not in record:
-        where = f"{record['arm']}/rate{record['rung']:+d}-seed{record['seed']}.json"
-        raise ResultError(f"the run lacks {key}", where=where, remedy="restore it, or remove it and run the arm again")
-    return record[key]
+    found: Any = record
+    for key in keys:
+        if key not in found:
+            where = f"{record['arm']}/rate{record['rung']:+d}-seed{record['seed']}.json"
+            raise ResultError(f"the run lacks {' '.join(keys)}", where=where, remedy=_REMEDY)
+        found = found[key]
+    return found
 
 
 def fits(record: dict[str, Any], arm: Arm) -> bool:

@@ -153,9 +153,9 @@ def _arm(arm: Arm) -> dict[str, Any]:
         row["curve"] = _columns([results.part(r, "curve") for r in kept])
     if trained:
         row["similarity"] = {str(r["seed"]): results.part(r, "similarity") for r in trained}
-        norms = {str(r["seed"]): results.part(r, "layer_gradients") for r in trained}
         row["layer_gradients"] = {
-            name: {seed: parts.get(name) for seed, parts in norms.items()} for name in next(iter(norms.values()))
+            name: {str(r["seed"]): results.part(r, "layer_gradients", name) for r in trained}
+            for name in results.part(trained[0], "layer_gradients")
         }
         if not arm.causal:
             row["masked"] = {str(r["seed"]): results.part(r, "validation_masked") for r in trained}

@@ -95,10 +95,10 @@ def settings(threads: int = 1) -> Iterator[None]:
 def run(arm: Arm, rung: int, seed: int, steps: int | None = None, on_step: Callable | None = None) -> dict[str, Any]:
     """Train and evaluate; a JSON-ready dictionary, the same whenever and wherever it is made up to rounding.
 
-    ``outcome`` is ``trained``, ``collapsed`` (the model ends at token frequencies; no run is stopped for being there
-    earlier, because some leave late) or ``diverged`` (a loss that is no
-    number); only a trained run has a ``validation`` loss that may enter a comparison. ``steps`` cuts the run short
-    without changing its schedule, for a re-run of the beginning. One thread: a run must not depend on how many there are.
+    ``outcome`` is ``trained``, ``collapsed`` (the model ends at token frequencies) or ``diverged`` (a loss that is no
+    number); only a trained run has a ``validation`` loss that may enter a comparison. No run is stopped for being at token
+    frequencies earlier: some leave late. ``steps`` cuts the run short without changing its schedule, for a re-run of the
+    beginning. One thread: a run must not depend on how many there are.
 
     Args:
         arm: the configuration.

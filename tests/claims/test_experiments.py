@@ -129,7 +129,15 @@ def test_without_a_lab_nothing_is_measured(faults):
 
 def test_a_broken_summary_is_said_once(faults):
     ((path, line, message),) = faults("gelu above base", lab='{\n"arms": ,}')
-    assert (path, line) == (experiments.SUMMARY, 2) and "not valid JSON" in message
+    assert (path, line) == (experiments.SUMMARY, 2) and "cannot be read" in message
+
+
+@pytest.mark.parametrize(
+    "lab", ["{}", "[]", '{"arms": {"base": {}}, "questions": {}}', '{"arms": {}, "questions": {"parts": [{}]}}']
+)
+def test_a_summary_of_another_shape_is_said_once(faults, lab):
+    ((path, _, message),) = faults("gelu above base", "no-norm lost", lab=lab)
+    assert path == experiments.SUMMARY and "not the lab's summary" in message
 
 
 def test_the_real_lab_is_readable():

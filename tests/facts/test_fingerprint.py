@@ -87,6 +87,7 @@ def change(path, text):
 @pytest.mark.parametrize("name, text, changes", [
     ("pkg/a/two.py", "x = 2\n", True), ("pkg/__init__.py", "", True), ("pkg/a/data.toml", "k = 2\n", True),
     ("pkg/a/new.json", "[]", True), ("pkg/a/rows/deep.json", "[]", True), ("pkg/b/sub.py", "", True),
+    ("pkg/a/model.safetensors", "w", True), ("pkg/a/rows/text.txt.xz", "w", True),
     ("pkg/unrelated.py", "y = 1\n", False), ("pkg/a/lock.json", "[]", False), ("pkg/b/note.md", "x", False),
     ("pkg/site/display.py", "z = 1\n", False), ("pkg/b/new.py", "", False),
 ])  # fmt: skip

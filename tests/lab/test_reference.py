@@ -12,7 +12,8 @@ import torch
 
 from blocklib.lab import corpus, reference, reference_facts, training
 from blocklib.lab.arms import ARMS, BASE, replace
-from blocklib.lab.reference import REFERENCE, llama_config, theirs
+from blocklib.lab.checkpoint import WEIGHTS, llama_config, theirs
+from blocklib.lab.reference import REFERENCE
 from blocklib.lab.stack import build, parameters
 from blocklib.nn import load
 from blocklib.problems import BlocklibError
@@ -165,7 +166,7 @@ def kept():
 
 def test_kept_weights_are_those_of_the_record():
     """Its loss is what the weights in the repository give, read by the library's own model, on pieces of the text."""
-    record, raw = kept(), (reference.FOLDER / reference.WEIGHTS).read_bytes()
+    record, raw = kept(), (reference.FOLDER / WEIGHTS).read_bytes()
     assert record["sha256"] == sha256(raw).hexdigest() and record["bytes"] == len(raw) < 10_000_000
     assert record["config"] == json.loads(json.dumps(REFERENCE.config()))
     model = load(reference.FOLDER)
@@ -197,9 +198,12 @@ def test_lines_of_the_record_are_those_of_the_corpus():
 
 def test_record_that_cannot_be_read_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(reference_facts, "FOLDER", tmp_path)
-    reference_facts.record.cache_clear()
-    with pytest.raises(BlocklibError, match=r"record\.json: cannot be read.*lab reference"):
-        reference_facts.reference_loss()
+    for content in (None, "{", "{}", "[]"):
+        if content is not None:
+            (tmp_path / "record.json").write_text(content)
+        reference_facts.record.cache_clear()
+        with pytest.raises(BlocklibError, match=r"record\.json: cannot be read.*lab reference"):
+            reference_facts.reference_loss()
     reference_facts.record.cache_clear()
 
 

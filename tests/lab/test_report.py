@@ -90,7 +90,10 @@ def test_sentences_and_tables_print_the_same_digits():
             for sentence, row in zip(said.values(), report.comparisons(question)[1], strict=True):
                 digits = len(row[1].partition(".")[2])
                 low, high = re.search(r"(?:correction|tests): ([+−][\d.]+) to ([+−][\d.]+)\)", sentence).groups()
-                assert len(low.partition(".")[2]) == len(high.partition(".")[2]) >= digits
+                more = len(low.partition(".")[2]) - digits
+                assert len(low) == len(high) if low[0] == high[0] else more == 0
+                ends = [abs(float(end.replace("−", "-"))) for end in (low, high)]
+                assert more == 0 or (low[0] == high[0] and round(min(ends), digits + more - 1) == 0 < min(ends))
                 if "nats above" in sentence or "nats below" in sentence:
                     assert f"loss {row[1][1:]} nats" in sentence
 

@@ -114,3 +114,11 @@ def test_no_runs_yet_make_a_summary(monkeypatch, tmp_path):
     monkeypatch.setattr(results, "read", lambda *job: None)
     made = summary.make()
     assert made["line"] == {} and not any(row["complete"] for row in made["arms"].values())
+
+
+def test_a_run_without_the_gradient_of_a_layer_is_named(monkeypatch):
+    whole = {ident: results.runs(arm) for ident, arm in ARMS.items()}
+    monkeypatch.setattr(results, "runs", lambda arm, root=None: whole[arm.id])
+    del next(run for run in whole["base"] if run["seed"] == 3)["layer_gradients"]["ffn.2"]
+    with pytest.raises(ResultError, match=r"base/rate\+1-seed3\.json: the run lacks layer_gradients ffn\.2"):
+        summary.make()
